@@ -1,0 +1,61 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""The one interface through which bags are written, whatever library stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import importlib.util
+from pathlib import Path
+from typing import Protocol
+
+from recorder.bag.topic import TopicInfo
+
+
+class BagWriter(Protocol):
+    """Writes one bag: topics first, then their serialised messages, then close."""
+
+    path: Path      # the bag's folder
+
+    def add_topic(self, topic: TopicInfo) -> None:
+        """Declare a topic; TopicError where the name is there already with another type."""
+
+    def write(self, topic: str, data: bytes, log_time_ns: int, publish_time_ns: int) -> None:
+        """Write one message's CDR bytes; TopicError for an undeclared topic, BagWriteError."""
+
+    def sync(self) -> None:
+        """Put everything written so far onto the disk, so that a power cut does not take it."""
+
+    def close(self, custom_data: Mapping[str, str] | None = None) -> None:
+        """Finish the bag, adding what is only known at its end (the episode's grade)."""
+
+
+def has_rosbag2() -> bool:
+    """Tell whether rosbag2_py can be imported here."""
+    return importlib.util.find_spec('rosbag2_py') is not None
+
+
+def default_storage() -> str:
+    """Return ``rosbag2`` where rosbag2_py is the better or only writer, else ``mcap``.
+
+    A rosbag2_py that keeps no publish times (Jazzy's) is second to the mcap library.
+    """
+    if not has_rosbag2():
+        return 'mcap'
+    from recorder.bag.rosbag2_writer import keeps_publish_times
+    has_mcap = importlib.util.find_spec('mcap') is not None
+    return 'mcap' if has_mcap and not keeps_publish_times() else 'rosbag2'
+
+
+def open_bag(path: Path, *, custom_data: Mapping[str, str], storage: str = '') -> BagWriter:
+    """Open a new bag at a folder that must not exist.
+
+    ``custom_data`` is inside the MCAP from its first bytes. ``storage`` names the writer, ``rosbag2``
+    or ``mcap``; empty takes ``default_storage()``.
+    Raises BagExistsError, BagWriteError, MissingDependencyError.
+    """
+    if (storage or default_storage()) == 'rosbag2':
+        from recorder.bag.rosbag2_writer import Rosbag2Writer
+        return Rosbag2Writer(path, custom_data=custom_data)
+    from recorder.bag.mcap_writer import McapWriter
+    return McapWriter(path, custom_data=custom_data)
