@@ -27,6 +27,9 @@ _SDKS = {
     'feetech_scs': ('scservo_sdk', 'feetech-servo-sdk', 1),
     'dynamixel_x': ('dynamixel_sdk', 'dynamixel-sdk', 2.0),
 }
+# The SDKs poll for replies in a busy loop; a blocking read lets the process's other threads run.
+_READ_WAIT_S = 0.001
+_PINGS = 3
 _SUCCESS = 0  # COMM_SUCCESS in both SDKs
 # pyserial's SerialException is an OSError, but what termios raises on a pulled plug is not.
 _PORT_ERRORS = (OSError, termios.error)
@@ -70,6 +73,7 @@ class SdkBus:
             raise BusGoneError(f'{self._port_name}: cannot be opened ({error})') from error
         if not opened:
             raise DeviceError(f'{self._port_name}: {self._baud_rate} baud is not supported')
+        port.ser.timeout = _READ_WAIT_S
         self._port = port
         self._packets = sdk.PacketHandler(_SDKS[self.model.family][2])
         present = self.model.present_position
@@ -155,16 +159,20 @@ class SdkBus:
         return list(reversed(little_endian)) if big else list(little_endian)
 
     def _check_servos(self) -> None:
-        missing = []
-        for servo_id in self._ids:
-            with self._exchange() as port:
-                _, result, _ = self._packets.ping(port, servo_id)
-            if result != _SUCCESS:
-                missing.append(servo_id)
+        missing = [
+            servo_id
+            for servo_id in self._ids
+            if not any(self._answers(servo_id) for _ in range(_PINGS))
+        ]
         if missing:
             raise DeviceError(
                 f'{self._port_name}: expected servos {list(self._ids)}, no answer from {missing}'
             )
+
+    def _answers(self, servo_id: int) -> bool:
+        with self._exchange() as port:
+            _, result, _ = self._packets.ping(port, servo_id)
+        return bool(result == _SUCCESS)
 
     def _read_group(self) -> dict[int, int]:
         present = self.model.present_position

@@ -120,7 +120,7 @@ class ServoEmulator:
         self.drop = 0
         self.garble = 0
         self.delay = 0
-        self.delay_s = 0.02
+        self.delay_s = 0.4
         self._protocol = protocol
         self._lock = threading.Lock()
         self._master: int | None = None
