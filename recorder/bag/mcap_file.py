@@ -80,7 +80,8 @@ class McapFile:
         self._channels: list[Channel] = []
         self._chunks: list[ChunkIndex] = []
         self._metadata: list[MetadataIndex] = []
-        self._counts: dict[int, int] = {}
+        self._sequences: dict[int, int] = {}   # messages accepted, per channel
+        self._counts: dict[int, int] = {}      # messages in the file, per channel
         self.start_ns: int | None = None
         self.end_ns: int | None = None
         try:
@@ -108,7 +109,7 @@ class McapFile:
                           schema_id=schema_id, metadata=metadata)
         self._append([_record(channel)])
         self._channels.append(channel)
-        self._counts[channel.id] = 0
+        self._counts[channel.id] = self._sequences[channel.id] = 0
         return channel.id
 
     def add_metadata(self, name: str, entries: dict[str, str]) -> None:
@@ -120,8 +121,8 @@ class McapFile:
 
     def write(self, lane: Lane, channel: int, log_ns: int, publish_ns: int, data: bytes) -> None:
         """Add a message to a lane's chunk, which is written once it has grown to its limit."""
-        lane.chunk.add(channel, self._counts[channel], log_ns, publish_ns, data)
-        self._counts[channel] += 1
+        lane.chunk.add(channel, self._sequences[channel], log_ns, publish_ns, data)
+        self._sequences[channel] += 1
         if lane.chunk.size >= lane.limit:
             self._write_chunk(lane)
 
@@ -139,7 +140,7 @@ class McapFile:
             raise write_error(self.path, error) from error
 
     def count(self, channel: int) -> int:
-        """Return the number of messages on one channel."""
+        """Return the number of messages of one channel that the file has."""
         return self._counts[channel]
 
     def close(self) -> None:
@@ -181,6 +182,8 @@ class McapFile:
         indexes = {channel: _message_index(channel, entries)
                    for channel, entries in chunk.index.items()}
         self._append([head, *parts, *indexes.values()])
+        for channel, entries in chunk.index.items():
+            self._counts[channel] += len(entries) // 2
         offsets = {}
         at = start + 9 + length
         for channel, record in indexes.items():
@@ -226,6 +229,8 @@ class McapFile:
             for first in range(0, len(parts), _IOV_MAX):
                 _write_all(self._descriptor, parts[first:first + _IOV_MAX])
         except OSError as error:
+            os.ftruncate(self._descriptor, self._offset)   # drop the torn record: its end can follow
+            os.lseek(self._descriptor, self._offset, os.SEEK_SET)
             raise write_error(self.path, error) from error
         self._offset += sum(map(len, parts))
 

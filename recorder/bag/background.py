@@ -1,0 +1,161 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""A writer thread behind a bounded queue: a stalled disk delays nobody and loses what is counted."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+import threading
+import time
+from typing import NamedTuple
+
+from recorder.bag.content_id import ContentHash
+from recorder.bag.topic import TopicInfo
+from recorder.bag.writer import BagWriter
+from recorder.exceptions import RecorderError
+from teleop_bridge.exceptions import FlywheelError
+
+SYNC_NS = 500_000_000              # between two syncs: half of the second that may be at risk
+QUEUE_BYTES = 512 * 1024 * 1024    # 4 s of four raw cameras
+
+
+class _Item(NamedTuple):
+    topic: str
+    type: str
+    data: bytes
+    log_ns: int
+    publish_ns: int
+
+
+class BackgroundWriter:
+    """A BagWriter that hands everything to another one in a thread of its own.
+
+    While the disk keeps up, what was written more than ``sync_ns`` plus one sync ago is on it. What
+    does not fit into the queue, or comes after the disk refused, is counted in ``lost``.
+    """
+
+    def __init__(self, writer: BagWriter, *, queue_bytes: int = QUEUE_BYTES, sync_ns: int = SYNC_NS,
+                 hash_content: bool = True) -> None:
+        """Start the thread; ``hash_content`` computes the content id as messages pass."""
+        self.path = writer.path
+        self.lost: dict[str, int] = {}
+        self.lost_spans: dict[str, tuple[int, int]] = {}   # first and last log time, ns
+        self.messages = 0
+        self.bytes = 0
+        self.error: FlywheelError | None = None
+        self.synced_ns = time.monotonic_ns()               # what came before is on the disk
+        self._writer = writer
+        self._limit = queue_bytes
+        self._sync_ns = sync_ns
+        self._hash = ContentHash() if hash_content else None
+        self._types: dict[str, str] = {}
+        self._queue: deque[_Item] = deque()
+        self._queued_bytes = 0
+        self._changed = threading.Condition()
+        self._file_lock = threading.Lock()                 # the inner writer's, held while it works
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name='bag writer', daemon=True)
+        self._thread.start()
+
+    @property
+    def queued_bytes(self) -> int:
+        """Return the bytes that wait for the disk: the back-pressure."""
+        return self._queued_bytes
+
+    def add_topic(self, topic: TopicInfo) -> None:
+        """Declare a topic; TopicError where the name is there already with another type."""
+        with self._file_lock:
+            self._writer.add_topic(topic)
+        self._types[topic.name] = topic.type
+
+    def write(self, topic: str, data: bytes, log_time_ns: int, publish_time_ns: int) -> None:
+        """Queue one message, or count it as lost; never waits for the disk."""
+        with self._changed:
+            full = self._queued_bytes + len(data) > self._limit and bool(self._queue)
+            if full or self.error is not None:
+                self._lose(topic, log_time_ns)
+                return
+            self._queue.append(
+                _Item(topic, self._types[topic], data, log_time_ns, publish_time_ns))
+            self._queued_bytes += len(data)
+
+    def sync(self) -> None:
+        """Wait until everything queued is on the disk; raises what the thread met."""
+        with self._changed:
+            self._changed.notify()
+        while self._queued_bytes and self.error is None:
+            time.sleep(0.001)
+        with self._file_lock:
+            if self.error is None:
+                self._writer.sync()
+        if self.error is not None:
+            raise self.error
+
+    def close(self, custom_data: Mapping[str, str] | None = None) -> None:
+        """Write what is queued and finish the bag, also after the disk refused a part of it."""
+        self.drain()
+        self._writer.close(custom_data)
+
+    def drain(self) -> None:
+        """Write what is queued and end the thread, so that the counts are final."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def content_id(self) -> str:
+        """Return the id of what was handed to the file; empty where it was not computed."""
+        if self._hash is None or self.error is not None:
+            return ''
+        return self._hash.hexdigest()
+
+    def _lose(self, topic: str, log_ns: int) -> None:
+        self.lost[topic] = self.lost.get(topic, 0) + 1
+        first, _ = self.lost_spans.get(topic, (log_ns, log_ns))
+        self.lost_spans[topic] = (first, log_ns)
+
+    def _run(self) -> None:
+        next_sync = time.monotonic_ns() + self._sync_ns
+        while True:
+            with self._changed:
+                if not self._closing:
+                    self._changed.wait(0.02)   # gather: one wake-up for many messages
+                items, self._queue = self._queue, deque()
+                closing = self._closing
+            if items:
+                self._write(items)
+            now = time.monotonic_ns()
+            if now >= next_sync and not closing:
+                self._sync(now)
+                next_sync = time.monotonic_ns() + self._sync_ns
+            if closing:
+                return
+
+    def _write(self, items: deque[_Item]) -> None:
+        for item in items:
+            if self.error is None:
+                try:
+                    with self._file_lock:
+                        self._writer.write(item.topic, item.data, item.log_ns, item.publish_ns)
+                    if self._hash is not None:
+                        self._hash.add(item.topic, item.type, item.log_ns, item.publish_ns,
+                                       item.data)
+                    self.messages += 1
+                    self.bytes += len(item.data)
+                except RecorderError as error:
+                    self.error = error
+            if self.error is not None:
+                with self._changed:
+                    self._lose(item.topic, item.log_ns)
+            with self._changed:
+                self._queued_bytes -= len(item.data)
+
+    def _sync(self, now_ns: int) -> None:
+        if self.error is None:
+            try:
+                with self._file_lock:
+                    self._writer.sync()
+                self.synced_ns = now_ns
+            except RecorderError as error:
+                self.error = error
