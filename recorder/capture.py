@@ -123,12 +123,10 @@ class Capture:
     def finish(self, now_ns: int) -> list[StreamReport]:
         """End the bag in hand without closing it; return its statistics per stream."""
         with self._lock:
-            writer, self._writer = self._writer, None
+            self._writer = None
             reports = []
             for entry in self._topics.values():
                 if entry.episode is not None:
-                    if writer is not None:
-                        entry.episode.unwritten = writer.lost.get(entry.info.name, 0)
                     reports.append(entry.episode.report(now_ns))
                     entry.episode = None
             return reports

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import math
 
 from teleop_bridge.clock import NANOSECONDS
@@ -65,6 +65,10 @@ class StreamReport:
     latency_p50_ns: int | None   # from header stamp to reception
     latency_p99_ns: int | None
 
+    def with_unwritten(self, count: int) -> StreamReport:
+        """Return the same report with the number of messages that were never written."""
+        return replace(self, unwritten=count)
+
 
 @dataclass
 class StreamHealth:
@@ -76,7 +80,6 @@ class StreamHealth:
 
     count: int = 0
     lost: int = 0
-    unwritten: int = 0
     gaps: int = 0
     largest_gap_ns: int = 0
     out_of_order: int = 0
@@ -127,7 +130,7 @@ class StreamHealth:
         deviation = math.sqrt(self._squares / (self.count - 1)) if self.count > 2 else 0.0
         return StreamReport(
             topic=self.topic, received=self.count, expected=expected, rate_hz=self._rate(),
-            expected_hz=self.expected_hz, age_ns=age, lost=self.lost, unwritten=self.unwritten,
+            expected_hz=self.expected_hz, age_ns=age, lost=self.lost, unwritten=0,
             gaps=self.gaps, largest_gap_ns=largest, jitter_ns=round(deviation),
             out_of_order=self.out_of_order, duplicates=self.duplicates,
             zero_stamps=self.zero_stamps, frozen=self._repeats >= FROZEN_REPEATS,

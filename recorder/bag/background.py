@@ -10,7 +10,7 @@ import threading
 import time
 from typing import NamedTuple
 
-from recorder.bag.content_id import ContentHash
+from recorder.bag.content_id import ContentHash, has_blake3
 from recorder.bag.topic import TopicInfo
 from recorder.bag.writer import BagWriter
 from recorder.exceptions import RecorderError
@@ -36,8 +36,11 @@ class BackgroundWriter:
     """
 
     def __init__(self, writer: BagWriter, *, queue_bytes: int = QUEUE_BYTES, sync_ns: int = SYNC_NS,
-                 hash_content: bool = True) -> None:
-        """Start the thread; ``hash_content`` computes the content id as messages pass."""
+                 hash_content: bool = True, wait: bool = False) -> None:
+        """Start the thread; ``hash_content`` computes the content id as messages pass, if blake3 is there.
+
+        With ``wait`` a full queue makes write wait instead of losing the message.
+        """
         self.path = writer.path
         self.lost: dict[str, int] = {}
         self.lost_spans: dict[str, tuple[int, int]] = {}   # first and last log time, ns
@@ -48,7 +51,8 @@ class BackgroundWriter:
         self._writer = writer
         self._limit = queue_bytes
         self._sync_ns = sync_ns
-        self._hash = ContentHash() if hash_content else None
+        self._wait = wait
+        self._hash = ContentHash() if hash_content and has_blake3() else None
         self._types: dict[str, str] = {}
         self._queue: deque[_Item] = deque()
         self._queued_bytes = 0
@@ -70,10 +74,11 @@ class BackgroundWriter:
         self._types[topic.name] = topic.type
 
     def write(self, topic: str, data: bytes, log_time_ns: int, publish_time_ns: int) -> None:
-        """Queue one message, or count it as lost; never waits for the disk."""
+        """Queue one message, or count it as lost; does not wait for the disk unless told to."""
         with self._changed:
-            full = self._queued_bytes + len(data) > self._limit and bool(self._queue)
-            if full or self.error is not None:
+            while self._wait and self._is_full(data):
+                self._changed.wait(0.02)
+            if self._is_full(data) or self.error is not None:
                 self._lose(topic, log_time_ns)
                 return
             self._queue.append(
@@ -109,6 +114,10 @@ class BackgroundWriter:
         if self._hash is None or self.error is not None:
             return ''
         return self._hash.hexdigest()
+
+    def _is_full(self, data: bytes) -> bool:
+        over = self._queued_bytes + len(data) > self._limit
+        return over and bool(self._queued_bytes) and self.error is None
 
     def _lose(self, topic: str, log_ns: int) -> None:
         self.lost[topic] = self.lost.get(topic, 0) + 1

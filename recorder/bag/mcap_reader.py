@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-import struct
 from typing import NamedTuple
 
 from recorder.bag.metadata import RECORD_KEY, RECORD_NAME, read_custom_data
@@ -17,7 +16,6 @@ from recorder.exceptions import BagCorruptError
 from teleop_bridge.exceptions import MissingDependencyError
 
 try:
-    from mcap.exceptions import McapError
     from mcap.reader import make_reader
 except ImportError as error:
     raise MissingDependencyError('reading bags needs the library mcap: pip install mcap') from error
@@ -53,7 +51,9 @@ def read_messages(path: Path) -> Iterator[BagMessage]:
             for schema, channel, message in reader.iter_messages():
                 yield BagMessage(channel.topic, schema.name if schema else '', message.log_time,
                                  message.publish_time, message.data)
-    except (McapError, struct.error, EOFError, OSError) as error:
+    except BagCorruptError:
+        raise
+    except Exception as error:   # altered bytes make the library raise whatever they stumble over
         raise BagCorruptError(f'{path}: expected a whole MCAP file, found {error!r}') from error
 
 
@@ -65,6 +65,8 @@ def read_facts(path: Path) -> dict[str, str]:
             for record in make_reader(file).iter_metadata():
                 if record.name == RECORD_NAME and RECORD_KEY in record.metadata:
                     facts.update(read_custom_data(record.metadata[RECORD_KEY], str(path)))
-    except (McapError, struct.error, EOFError, OSError) as error:
+    except BagCorruptError:
+        raise
+    except Exception as error:   # altered bytes make the library raise whatever they stumble over
         raise BagCorruptError(f'{path}: expected a whole MCAP file, found {error!r}') from error
     return facts
