@@ -1,0 +1,95 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a command may be: inside position, velocity and acceleration limits, near the measurement."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teleop_bridge.rig.schema import Rig
+
+Vector = NDArray[np.float64]
+
+
+class Limiter:
+    """Turns wanted positions into ones that a follower can execute; all arrays have shape (n,).
+
+    A goal that moves within the limits is followed exactly. What separates the command from it is
+    closed no faster than can still be braked before it is reached, and the velocity changes by no
+    more than the acceleration limit allows.
+    """
+
+    def __init__(self, rig: Rig) -> None:
+        self._lower = np.array([joint.lower for joint in rig.joints])
+        self._upper = np.array([joint.upper for joint in rig.joints])
+        self._velocity = np.array([joint.velocity for joint in rig.joints])
+        self._acceleration = np.array([joint.acceleration for joint in rig.joints])
+        self._max_lead = rig.follower.max_lead
+        self._positions = np.full(len(rig.joints), np.nan)
+        self._rate = np.zeros(len(rig.joints))
+        self._goal = self._positions
+
+    @property
+    def positions(self) -> Vector:
+        """The last command; NaN before ``seed``."""
+        return self._positions
+
+    @property
+    def rate(self) -> Vector:
+        """The last command's velocity, per second."""
+        return self._rate
+
+    def seed(self, positions: Vector) -> None:
+        """Start at rest at ``positions``, brought inside the position limits."""
+        self._positions = np.clip(positions, self._lower, self._upper)
+        self._goal = self._positions
+        self._rate = np.zeros_like(self._rate)
+
+    def step(
+        self,
+        wanted: Vector,
+        dt_s: float,
+        *,
+        measured: Vector | None = None,
+        max_velocity: float = np.inf,
+    ) -> Vector:
+        """Move one control period towards ``wanted`` and return the command.
+
+        ``measured`` bounds how far the command may lead the follower; ``max_velocity``, per second,
+        lowers every joint's velocity limit, as at start-up.
+        """
+        goal = np.clip(wanted, self._lower, self._upper)
+        if measured is not None:
+            goal = np.clip(goal, measured - self._max_lead, measured + self._max_lead)
+        bound = np.minimum(self._velocity, max_velocity)
+        goal_rate = (goal - self._goal) / dt_s
+        goal_rate[np.abs(goal_rate) > bound] = 0.0  # a jump of the goal, not a motion to follow
+        self._goal = goal
+        error = goal - self._positions - goal_rate * dt_s
+        closing = np.minimum(np.abs(error) / dt_s, self._brakeable(np.abs(error), dt_s))
+        rate = np.clip(goal_rate + np.sign(error) * closing, -bound, bound)
+        return self._advance(rate, dt_s)
+
+    def brake(self, dt_s: float) -> Vector:
+        """Come to rest as fast as the acceleration limit allows and return the command."""
+        self._goal = self._positions
+        return self._advance(np.zeros_like(self._rate), dt_s)
+
+    def _advance(self, rate: Vector, dt_s: float) -> Vector:
+        change = self._acceleration * dt_s
+        rate = np.clip(rate, self._rate - change, self._rate + change)
+        positions = np.clip(self._positions + rate * dt_s, self._lower, self._upper)
+        self._rate = (positions - self._positions) / dt_s
+        self._positions = positions
+        return positions
+
+    def _brakeable(self, distance: Vector, dt_s: float) -> Vector:
+        """Return the speed from which braking in whole periods ends within ``distance``.
+
+        Braking from v in steps of a dt covers v^2 / 2a + v dt / 2; solved for v.
+        """
+        step = self._acceleration * dt_s
+        with np.errstate(invalid='ignore'):  # inf - inf, where acceleration has no limit
+            speed = -step / 2 + np.sqrt(step * step / 4 + 2 * self._acceleration * distance)
+        return np.where(np.isfinite(self._acceleration), speed, np.inf)
