@@ -12,6 +12,7 @@ from teleop_bridge.rig.schema import Rig, Role
 Parameter = str | bool | int | float | list[float]
 
 OUR_CAMERA_SOURCES = ('v4l2', 'video')
+_PACKAGES = {'recorder': 'recorder', 'episode_scorer': 'curation'}
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,11 @@ class Process:
     executable: str
     name: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+    @property
+    def module(self) -> str:
+        """Return the Python module that is this node's program."""
+        return f'{_PACKAGES.get(self.executable, "teleop_bridge")}.nodes.{self.executable}'
 
 
 def driving(rig: Rig, *, tasks: str = '', operator_id: str = '') -> tuple[Process, ...]:

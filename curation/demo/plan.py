@@ -1,0 +1,132 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the demo shows: one attempt after another, each with what the operator does in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from teleop_bridge.vocabulary import Grade, InterventionKind
+
+
+class Ending(Enum):
+    """How an attempt ends."""
+
+    KEPT = 'kept'            # the operator finishes and grades it
+    CANCELLED = 'cancelled'  # the operator gives up half-way and records it again
+
+
+class Driver(Enum):
+    """Who drives when an attempt begins."""
+
+    HUMAN = 'human'
+    POLICY = 'policy'        # the operator takes over when it fails, corrects, hands back
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Where the cube lies at the start: m in the base frame, and rad about the vertical."""
+
+    x: float
+    y: float
+    yaw: float
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt: what is shown, how the scripted operator acts, and how it is graded."""
+
+    title: str
+    script: str              # the scripted operator's: clean, fumble, jerky or correction
+    seed: int
+    cube: Cube
+    location: str
+    grade: Grade             # where the cube is in the bin at the end, else failure
+    note: str = ''
+    skill: str = 'better'
+    driver: Driver = Driver.HUMAN
+    ending: Ending = Ending.KEPT
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What the operator says of the intervention afterwards."""
+
+    kind: InterventionKind
+    reason: str
+    note: str
+
+
+TASK = 'pick_place'
+OPERATOR = 'op_demo'
+POLICY = 'teleop_bridge.sim.flawed:FlawedPolicy'
+CANCEL_AFTER_S = 4.0
+CORRECTION = Reason(InterventionKind.GOAL, 'wrong grasp', 'the policy closed beside the cube')
+
+PLAN = (
+    Attempt(
+        'clean, the cube near the arm',
+        script='clean',
+        seed=11,
+        cube=Cube(0.19, -0.04, 0.3),
+        location='near',
+        grade=Grade.SUCCESS_FIRST_TRY,
+    ),
+    Attempt(
+        'clean, the cube further to the right',
+        script='clean',
+        seed=12,
+        cube=Cube(0.22, -0.12, -0.4),
+        location='right',
+        grade=Grade.SUCCESS_FIRST_TRY,
+    ),
+    Attempt(
+        'the first grasp is fumbled',
+        script='fumble',
+        seed=13,
+        cube=Cube(0.24, -0.02, 0.1),
+        location='far',
+        grade=Grade.SUCCESS_AFTER_RETRIES,
+        note='the first grasp slipped',
+    ),
+    Attempt(
+        'a jerky hand',
+        script='jerky',
+        skill='worse',
+        seed=14,
+        cube=Cube(0.20, -0.09, -0.2),
+        location='right',
+        grade=Grade.SUCCESS_FIRST_TRY,
+    ),
+    Attempt(
+        'cancelled half-way',
+        script='clean',
+        skill='okay',
+        seed=15,
+        cube=Cube(0.23, 0.03, 0.5),
+        location='far',
+        grade=Grade.FAILURE,
+        note='someone bumped the table',
+        ending=Ending.CANCELLED,
+    ),
+    Attempt(
+        'the same, recorded again',
+        script='clean',
+        skill='okay',
+        seed=16,
+        cube=Cube(0.23, 0.03, 0.5),
+        location='far',
+        grade=Grade.SUCCESS_FIRST_TRY,
+    ),
+    Attempt(
+        'a flawed policy drives, the operator corrects it',
+        script='correction',
+        seed=17,
+        cube=Cube(0.21, -0.06, 0.2),
+        location='near',
+        grade=Grade.SUCCESS_AFTER_RETRIES,
+        note='the policy missed the cube',
+        driver=Driver.POLICY,
+    ),
+)

@@ -1,0 +1,80 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""Perform the demo's plan on a running rig, through services only, as a person would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from curation.demo import plan
+from curation.demo.plan import Attempt, Driver, Ending
+from teleop_bridge.vocabulary import Grade, InterventionKind
+
+ATTEMPT_S = 60.0    # more than any attempt takes: the operator is stuck
+STILL_S = 0.5       # recorded before the first and after the last movement
+
+
+class Rig(Protocol):
+    """What the play needs of a running rig; curation/nodes/conductor.py does it over ROS."""
+
+    def wait_for(self, seconds: float, what: str, until: Callable[[], bool]) -> None: ...
+    def rest(self, seconds: float) -> None: ...
+    def trigger(self, service: str) -> str: ...
+    def start_episode(self, *, task: str, location: str, note: str) -> Path: ...
+    def end_episode(self, grade: Grade, note: str) -> tuple[Path, str]: ...
+    def label_intervention(self, kind: InterventionKind, reason: str, note: str) -> None: ...
+    def set_parameters(self, node: str, **values: Any) -> None: ...
+    def operator_status(self) -> str: ...
+    def solved(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One attempt's outcome: its bag's folder and, of a kept one, its episode id."""
+
+    attempt: Attempt
+    bag: Path
+    episode_id: str = ''
+
+
+def perform(attempt: Attempt, rig: Rig) -> Recorded:
+    """Record one attempt; raises DemoError where the rig refuses or does not answer."""
+    _prepare(attempt, rig)
+    bag = rig.start_episode(task=plan.TASK, location=attempt.location, note=attempt.title)
+    rig.rest(STILL_S)
+    if attempt.driver is Driver.POLICY:
+        rig.trigger('policy/reset')
+        rig.trigger('follower/engage_policy')
+    rig.trigger('sim_operator/begin')
+    if attempt.ending is Ending.CANCELLED:
+        rig.rest(plan.CANCEL_AFTER_S)
+        rig.trigger('recorder/cancel')
+        rig.trigger('sim_operator/abort')
+        return Recorded(attempt, bag)
+    rig.wait_for(
+        ATTEMPT_S,
+        f'{attempt.title}: the end of the movement',
+        lambda: rig.operator_status() in ('succeeded', 'failed'),
+    )
+    if attempt.driver is Driver.POLICY:
+        why = plan.CORRECTION
+        rig.label_intervention(why.kind, why.reason, why.note)
+    rig.rest(STILL_S)
+    bag, episode_id = rig.end_episode(
+        attempt.grade if rig.solved() else Grade.FAILURE, attempt.note
+    )
+    return Recorded(attempt, bag, episode_id)
+
+
+def _prepare(attempt: Attempt, rig: Rig) -> None:
+    cube = attempt.cube
+    rig.set_parameters('sim_rig', cube_xy=[cube.x, cube.y], cube_yaw=cube.yaw, seed=attempt.seed)
+    rig.set_parameters(
+        'sim_operator', script=attempt.script, skill=attempt.skill, seed=attempt.seed
+    )
+    rig.trigger('follower/engage_human')
+    rig.trigger('sim/reset')
+    rig.trigger('follower/reset')
