@@ -1,0 +1,28 @@
+# Every target sets up what it needs first (scripts/run), and is quick where nothing changed.
+# PYTHON=/path/to/python3 names an interpreter; ARGS go to pytest or to the program.
+
+.PHONY: demo test test-faults lint setup lock check-lerobot clean clean-environments
+
+demo: ; @scripts/run flywheel demo $(ARGS)
+
+# the installed packages are what is tested; -P keeps subprocesses off the source tree as well
+test: ; @PYTHONSAFEPATH=1 scripts/run pytest -m 'not faults' $(ARGS)
+
+# long campaigns: processes killed, disks filled, links lost, many times over
+test-faults: ; @PYTHONSAFEPATH=1 scripts/run pytest -m faults $(ARGS)
+
+lint: ; @scripts/run pytest test/test_lint.py test/test_package_files.py $(ARGS)
+
+# bench-NAME runs bench/NAME.py, which prints what it measured
+bench-%: ; @scripts/run python bench/$(subst -,_,$*).py $(ARGS)
+
+setup: ; @scripts/setup
+
+lock: ; @scripts/lock
+
+# loads a demo's LeRobot dataset with the real lerobot: make check-lerobot DATASET=FOLDER
+check-lerobot: ; @scripts/check_lerobot $(DATASET)
+
+clean: ; rm -rf .colcon build *.egg-info
+
+clean-environments: ; rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/teleop_flywheel"
