@@ -42,6 +42,15 @@ class Trigger(str, Enum):
     CONFIDENCE = 'confidence'
 
 
+class InterventionEvent(IntEnum):
+    """The stamped events of one intervention: the values of Intervention.msg."""
+
+    BEGIN = 0
+    CONVERGED = 1
+    END = 2
+    LABEL = 3
+
+
 class Phase(IntEnum):
     """Who commands the follower: the values of Authority.msg."""
 

@@ -1,0 +1,63 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""Node: a leader's joints become the human's proposal in follower joints."""
+
+from __future__ import annotations
+
+import sys
+
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from teleop_bridge.exceptions import JointError, RigError
+from teleop_bridge.mapping import LeaderMapping
+from teleop_bridge.nodes.convert import to_joint_state, to_ns
+from teleop_bridge.nodes.health import Health, Report
+from teleop_bridge.nodes.parameters import declare_rig
+from teleop_bridge.nodes.qos import SENSOR, STREAM
+from teleop_bridge.nodes.refusals import Refusals
+from teleop_bridge.nodes.run import run
+from teleop_bridge.rig.loader import load_rig
+from teleop_bridge.rig.schema import Role
+
+
+class LeaderNode(Node):
+    """Maps every leader message by name and keeps its stamp: the time when the hand was there."""
+
+    def __init__(self) -> None:
+        super().__init__('leader')
+        rig = load_rig(declare_rig(self))
+        sources, proposals = rig.by_role(Role.LEADER), rig.by_role(Role.HUMAN_PROPOSAL)
+        if not sources or not proposals:
+            raise RigError(f'{rig.path}: streams: a leader needs the roles leader and human_proposal')
+        self._mapping = LeaderMapping(rig)
+        self._refusals = Refusals(self)
+        self._mapped = 0
+        self._publisher = self.create_publisher(JointState, proposals[0].topic, STREAM)
+        for stream in sources:
+            self.create_subscription(JointState, stream.topic, self._on_leader, SENSOR)
+        self._health = Health(self, self._report)
+
+    def _on_leader(self, message: JointState) -> None:
+        stamp_ns = to_ns(message.header.stamp)
+        try:
+            sample = self._mapping.map(message.name, message.position, stamp_ns)
+        except JointError as error:
+            self._refusals.add('leader', error)
+            return
+        self._mapped += 1
+        self._publisher.publish(to_joint_state(sample))
+
+    def _report(self) -> Report:
+        refused = self._refusals.counts
+        line = f'{refused.total()} messages refused' if refused else 'mapping'
+        return not refused, line, {'mapped': self._mapped, **refused}
+
+
+def main() -> None:
+    """Run the node."""
+    sys.exit(run(LeaderNode))
+
+
+if __name__ == '__main__':
+    main()
