@@ -15,3 +15,28 @@ class DemoError(CurationError):
 
 class ChildError(DemoError):
     """A process that the demo started ended before its time."""
+
+
+class BagError(CurationError):
+    """A bag can't be read: absent, empty, of another format or broken beyond its readable part."""
+
+
+class DecodeError(CurationError):
+    """A message or image can't be decoded by its own schema or encoding."""
+
+
+class StreamError(CurationError):
+    """A stream that the rig declares is not in the bag, or not as declared."""
+
+
+class AlignmentError(CurationError):
+    """A stream has no message that is fresh enough.
+
+    ``stream`` names it, ``time_ns`` is the grid time, ``gap_ns`` the age of the newest message.
+    """
+
+    def __init__(self, message: str, *, stream: str, time_ns: int, gap_ns: int) -> None:
+        super().__init__(message)
+        self.stream = stream
+        self.time_ns = time_ns
+        self.gap_ns = gap_ns
