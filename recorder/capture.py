@@ -29,7 +29,7 @@ class _Topic:
         self.info = info
         self.stamped = has_header(info.schema_text)
         self.health = StreamHealth(info.name, expected_hz)
-        self.episode: StreamHealth | None = None     # statistics of the bag in hand
+        self.episode: StreamHealth | None = None  # statistics of the bag in hand
         self.latched: deque[Arrival] = deque(maxlen=1)
         self.last_ns = 0
 
@@ -48,11 +48,12 @@ class Capture:
         self._past_bytes = 0
         self._topics: dict[str, _Topic] = {}
         self._writer: BackgroundWriter | None = None
-        self._start_ns = 0           # of the bag in hand
+        self._start_ns = 0  # of the bag in hand
         self._lock = threading.Lock()
 
-    def add_topic(self, info: TopicInfo, *, expected_hz: float | None = None,
-                  publishers: int = 1) -> None:
+    def add_topic(
+        self, info: TopicInfo, *, expected_hz: float | None = None, publishers: int = 1
+    ) -> None:
         """Declare a topic, at any time; it joins the bag in hand.
 
         A latched topic keeps the last message of each of its ``publishers``.
@@ -72,14 +73,15 @@ class Capture:
             if self._writer is not None and known.episode is None:
                 known.episode = StreamHealth(info.name, expected_hz, start_ns=self._start_ns)
 
-    def arrived(self, topic: str, data: bytes, log_ns: int, publish_ns: int,
-                sequence: int | None = None) -> None:
+    def arrived(
+        self, topic: str, data: bytes, log_ns: int, publish_ns: int, sequence: int | None = None
+    ) -> None:
         """Take one message of a declared topic."""
         with self._lock:
             entry = self._topics[topic]
             log_ns = entry.last_ns = max(log_ns, entry.last_ns)
             stamp = header_stamp_ns(data) if entry.stamped else None
-            entry.health.received(log_ns, stamp, sequence)
+            entry.health.received(log_ns, stamp, sequence, len(data))
             message = Arrival(topic, data, log_ns, publish_ns)
             if entry.info.latched:
                 entry.latched.append(message)
@@ -100,7 +102,7 @@ class Capture:
                     entry.episode.restarted()
 
     def begin(self, writer: BackgroundWriter, now_ns: int) -> int:
-        """Begin a bag: its topics, latched messages, pre-roll; return the time it starts at, ns."""
+        """Begin a bag: its topics, latched messages, pre-roll; return its start time, ns."""
         with self._lock:
             start_ns = now_ns
             self._forget(now_ns - self._preroll_ns)
@@ -108,8 +110,9 @@ class Capture:
                 start_ns = min(self._past[0].log_ns, now_ns)
             for entry in self._topics.values():
                 writer.add_topic(entry.info)
-                entry.episode = StreamHealth(entry.info.name, entry.health.expected_hz,
-                                             start_ns=start_ns)
+                entry.episode = StreamHealth(
+                    entry.info.name, entry.health.expected_hz, start_ns=start_ns
+                )
             for entry in self._topics.values():
                 for message in entry.latched:
                     writer.write(message.topic, message.data, start_ns, message.publish_ns)

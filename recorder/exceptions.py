@@ -22,7 +22,7 @@ class BagCorruptError(RecorderError):
 
 
 class TopicError(RecorderError):
-    """A topic is unknown to the bag, of another type than declared, or its type has no definition."""
+    """A topic is unknown, of another type than declared, or its type has no definition."""
 
 
 class SessionError(RecorderError):

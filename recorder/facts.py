@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from recorder.bag.files import replace_text
 from recorder.exceptions import BagCorruptError
 
-SIDECAR = 'episode.json'     # beside the bag, from its first moment
+SIDECAR = 'episode.json'  # beside the bag, from its first moment
 
 _Facts = TypeVar('_Facts', 'SessionFacts', 'EpisodeFacts')
 
@@ -23,14 +23,19 @@ _Facts = TypeVar('_Facts', 'SessionFacts', 'EpisodeFacts')
 class EndReason(str, Enum):
     """Why a bag was closed."""
 
-    GRADED = 'graded'              # by the operator
+    GRADED = 'graded'  # by the operator
     TIME_LIMIT = 'time_limit'
     CANCELLED = 'cancelled'
-    STOPPED = 'stopped'            # the session was stopped
-    INTERRUPTED = 'interrupted'    # SIGINT, SIGTERM or a lost parent
-    DISK_FLOOR = 'disk_floor'      # closed in time, before the disk was full
-    DISK_ERROR = 'disk_error'      # the disk refused; what it took is in the bag
-    RECOVERED = 'recovered'        # the recorder died; a later one rebuilt the bag
+    STOPPED = 'stopped'  # the session was stopped
+    INTERRUPTED = 'interrupted'  # SIGINT, SIGTERM or a lost parent
+    DISK_FLOOR = 'disk_floor'  # closed in time, before the disk was full
+    DISK_ERROR = 'disk_error'  # the disk refused; what it took is in the bag
+    RECOVERED = 'recovered'  # the recorder died; a later one rebuilt the bag
+
+    @property
+    def counts(self) -> bool:
+        """Tell whether an episode that ended so counts towards the plan."""
+        return self in (EndReason.GRADED, EndReason.TIME_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -39,18 +44,18 @@ class SessionFacts:
 
     session_id: str
     kind: str = 'collection'
-    operator_id: str = ''          # pseudonym
-    consent: bool = True           # the operator agreed that the data is used
+    operator_id: str = ''  # pseudonym
+    consent: bool = True  # the operator agreed that the data is used
     task: str = ''
     task_text: str = ''
-    location: str = ''             # id of the location that was asked for
+    location: str = ''  # id of the location that was asked for
     episode_index: int = 0
     block: int = 0
     clock: str = 'session'
-    clock_offset_ns: int = 0       # session time minus monotonic time
+    clock_offset_ns: int = 0  # session time minus monotonic time
     software_version: str = ''
     policy_checkpoint: str = ''
-    start_ns: int = 0              # when start was asked, session time
+    start_ns: int = 0  # when start was asked, session time
     note: str = ''
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -64,7 +69,7 @@ class EpisodeFacts:
     end_reason: str = EndReason.GRADED.value
     start_ns: int = 0
     end_ns: int = 0
-    streams: tuple[Mapping[str, Any], ...] = ()     # health.StreamReport as mappings
+    streams: tuple[Mapping[str, Any], ...] = ()  # health.StreamReport as mappings
 
 
 def to_json(facts: SessionFacts | EpisodeFacts) -> str:
@@ -79,7 +84,9 @@ def from_json(kind: type[_Facts], text: str, where: str) -> _Facts:
         known = {item.name for item in fields(kind)}
         return kind(**{key: item for key, item in value.items() if key in known})
     except (ValueError, TypeError, AttributeError) as error:
-        raise BagCorruptError(f'{where}: expected {kind.__name__} as JSON, found {error}') from error
+        raise BagCorruptError(
+            f'{where}: expected {kind.__name__} as JSON, found {error}'
+        ) from error
 
 
 def software_version() -> str:
@@ -97,16 +104,26 @@ def episode_name(session_id: str, operator_id: str, index: int) -> str:
     return '_'.join(part for part in (session_id, operator_id, f'e{index:04d}') if part)
 
 
-def write_sidecar(folder: Path, *, session: SessionFacts, state: str,
-                  episode: EpisodeFacts | None = None, **more: Any) -> None:
+def write_sidecar(
+    folder: Path,
+    *,
+    session: SessionFacts,
+    state: str,
+    episode: EpisodeFacts | None = None,
+    **more: Any,
+) -> None:
     """Write the sidecar; ``state``: recording, closed, saved (verified), failed or recovered."""
-    value = {'state': state, 'session': asdict(session),
-             'episode': asdict(episode) if episode else None, **more}
+    value = {
+        'state': state,
+        'session': asdict(session),
+        'episode': asdict(episode) if episode else None,
+        **more,
+    }
     replace_text(folder / SIDECAR, json.dumps(value, indent=1, ensure_ascii=False) + '\n')
 
 
 def read_sidecar(folder: Path) -> dict[str, Any]:
-    """Return the sidecar's content; empty where there is none, BagCorruptError where it is broken."""
+    """Return the sidecar's content, empty where there is none; BagCorruptError."""
     path = folder / SIDECAR
     try:
         value = json.loads(path.read_text(encoding='utf-8'))

@@ -10,10 +10,10 @@ import math
 
 from teleop_bridge.clock import NANOSECONDS
 
-GAP_PERIODS = 2.5            # an interval of more expected periods than this is a gap
+GAP_PERIODS = 2.5  # an interval of more expected periods than this is a gap
 RATE_WINDOW_NS = 2 * NANOSECONDS
-FROZEN_REPEATS = 10          # messages in a row with one header stamp
-_BUCKETS_PER_DECADE = 20     # of the latency histogram, from 10 us to 100 s
+FROZEN_REPEATS = 10  # messages in a row with one header stamp
+_BUCKETS_PER_DECADE = 20  # of the latency histogram, from 10 us to 100 s
 _LOWEST_NS = 10_000
 
 
@@ -50,20 +50,22 @@ class StreamReport:
     topic: str
     received: int
     expected: int | None
-    rate_hz: float               # over the last two seconds
+    rate_hz: float  # over the last two seconds
     expected_hz: float | None
-    age_ns: int | None           # since the last message, at the time of the report
-    lost: int                    # by the publisher's sequence numbers: sent but never arrived
-    unwritten: int               # arrived but not written: the disk was slow or full
+    age_ns: int | None  # since the last message, at the time of the report
+    lost: int  # by the publisher's sequence numbers: sent but never arrived
+    unwritten: int  # arrived but not written: the disk was slow or full
     gaps: int
     largest_gap_ns: int
-    jitter_ns: int               # standard deviation of the receive intervals
-    out_of_order: int            # header stamp before its predecessor's
-    duplicates: int              # header stamp equal to its predecessor's
+    jitter_ns: int  # standard deviation of the receive intervals
+    out_of_order: int  # header stamp before its predecessor's
+    duplicates: int  # header stamp equal to its predecessor's
     zero_stamps: int
-    frozen: bool                 # header stamps no longer move
-    latency_p50_ns: int | None   # from header stamp to reception
+    frozen: bool  # header stamps no longer move
+    latency_p50_ns: int | None  # from header stamp to reception
     latency_p99_ns: int | None
+    stamp_offset_ns: int | None = None  # reception minus header stamp of the last message
+    bytes_per_s: float = 0.0
 
     def with_unwritten(self, count: int) -> StreamReport:
         """Return the same report with the number of messages that were never written."""
@@ -76,7 +78,7 @@ class StreamHealth:
 
     topic: str
     expected_hz: float | None = None
-    start_ns: int | None = None      # of the span in which messages are expected
+    start_ns: int | None = None  # of the span in which messages are expected
 
     count: int = 0
     lost: int = 0
@@ -87,20 +89,27 @@ class StreamHealth:
     zero_stamps: int = 0
     _last_ns: int | None = None
     _last_stamp_ns: int | None = None
+    _offset_ns: int | None = None
     _last_sequence: int | None = None
     _repeats: int = 0
     _mean: float = 0.0
     _squares: float = 0.0
-    _recent: deque[int] = field(default_factory=deque)
+    _recent: deque[tuple[int, int]] = field(default_factory=deque)  # reception, ns, and bytes
+    _recent_bytes: int = 0
     _latency: LatencyHistogram = field(default_factory=LatencyHistogram)
 
-    def received(self, receive_ns: int, stamp_ns: int | None = None,
-                 sequence: int | None = None) -> None:
-        """Count one message: reception and header stamp in ns, the publisher's sequence number."""
+    def received(
+        self,
+        receive_ns: int,
+        stamp_ns: int | None = None,
+        sequence: int | None = None,
+        size: int = 0,
+    ) -> None:
+        """Count one message: reception and stamp in ns, publisher's sequence number, bytes."""
         self.count += 1
-        self._recent.append(receive_ns)
-        while receive_ns - self._recent[0] > RATE_WINDOW_NS:
-            self._recent.popleft()
+        self._recent.append((receive_ns, size))
+        self._recent_bytes += size
+        self._forget(receive_ns)
         if self._last_ns is not None:
             self._interval(receive_ns - self._last_ns)
         self._last_ns = receive_ns
@@ -117,8 +126,7 @@ class StreamHealth:
 
     def report(self, now_ns: int) -> StreamReport:
         """Return the statistics as of ``now_ns``."""
-        while self._recent and now_ns - self._recent[0] > RATE_WINDOW_NS:
-            self._recent.popleft()
+        self._forget(now_ns)
         age = None if self._last_ns is None else max(now_ns - self._last_ns, 0)
         expected = None
         if self.expected_hz is not None and self.start_ns is not None:
@@ -129,18 +137,36 @@ class StreamHealth:
             largest = max(largest, now_ns - since)
         deviation = math.sqrt(self._squares / (self.count - 1)) if self.count > 2 else 0.0
         return StreamReport(
-            topic=self.topic, received=self.count, expected=expected, rate_hz=self._rate(),
-            expected_hz=self.expected_hz, age_ns=age, lost=self.lost, unwritten=0,
-            gaps=self.gaps, largest_gap_ns=largest, jitter_ns=round(deviation),
-            out_of_order=self.out_of_order, duplicates=self.duplicates,
-            zero_stamps=self.zero_stamps, frozen=self._repeats >= FROZEN_REPEATS,
+            topic=self.topic,
+            received=self.count,
+            expected=expected,
+            rate_hz=self._rate(),
+            expected_hz=self.expected_hz,
+            age_ns=age,
+            lost=self.lost,
+            unwritten=0,
+            gaps=self.gaps,
+            largest_gap_ns=largest,
+            jitter_ns=round(deviation),
+            out_of_order=self.out_of_order,
+            duplicates=self.duplicates,
+            zero_stamps=self.zero_stamps,
+            frozen=self._repeats >= FROZEN_REPEATS,
             latency_p50_ns=self._latency.percentile_ns(50),
-            latency_p99_ns=self._latency.percentile_ns(99))
+            latency_p99_ns=self._latency.percentile_ns(99),
+            stamp_offset_ns=self._offset_ns,
+            bytes_per_s=self._recent_bytes * NANOSECONDS / RATE_WINDOW_NS,
+        )
 
     def _rate(self) -> float:
-        if len(self._recent) < 2 or self._recent[-1] == self._recent[0]:
+        if len(self._recent) < 2:
             return 0.0
-        return (len(self._recent) - 1) * NANOSECONDS / (self._recent[-1] - self._recent[0])
+        span = self._recent[-1][0] - self._recent[0][0]
+        return (len(self._recent) - 1) * NANOSECONDS / span if span else 0.0
+
+    def _forget(self, now_ns: int) -> None:
+        while self._recent and now_ns - self._recent[0][0] > RATE_WINDOW_NS:
+            self._recent_bytes -= self._recent.popleft()[1]
 
     def _interval(self, interval_ns: int) -> None:
         # Welford's running variance over the intervals, of which there is one less than messages.
@@ -155,7 +181,8 @@ class StreamHealth:
         if stamp_ns == 0:
             self.zero_stamps += 1
             return
-        self._latency.add(receive_ns - stamp_ns)
+        self._offset_ns = receive_ns - stamp_ns
+        self._latency.add(self._offset_ns)
         if self._last_stamp_ns is not None:
             if stamp_ns < self._last_stamp_ns:
                 self.out_of_order += 1

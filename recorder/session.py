@@ -22,7 +22,7 @@ class Plan:
     episode_limit_ns: int = 0
     reset_limit_ns: int = 0
     break_ns: int = 0
-    targets: Mapping[str, int] = field(default_factory=dict)   # location id -> episodes wanted
+    targets: Mapping[str, int] = field(default_factory=dict)  # location id -> episodes wanted
 
     @property
     def target(self) -> int:
@@ -66,8 +66,9 @@ class Session:
     any state. An attempt's number is never used twice; a cancelled one does not count.
     """
 
-    def __init__(self, *, plan: Plan | None = None, kept: tuple[Kept, ...] = (),
-                 attempts: int = 0) -> None:
+    def __init__(
+        self, *, plan: Plan | None = None, kept: tuple[Kept, ...] = (), attempts: int = 0
+    ) -> None:
         """Begin idle; ``kept`` and ``attempts`` continue a session that was interrupted."""
         self.plan = plan or Plan()
         self.kept = list(kept)
@@ -96,12 +97,14 @@ class Session:
     @property
     def limit_ns(self) -> int:
         """Return the time limit of the present state, 0 without one."""
-        return {SessionState.RECORDING: self.plan.episode_limit_ns,
-                SessionState.RESET: self.plan.reset_limit_ns,
-                SessionState.BREAK: self.plan.break_ns}.get(self.state, 0)
+        return {
+            SessionState.RECORDING: self.plan.episode_limit_ns,
+            SessionState.RESET: self.plan.reset_limit_ns,
+            SessionState.BREAK: self.plan.break_ns,
+        }.get(self.state, 0)
 
     def next_location(self) -> str:
-        """Return the location furthest from its target, in declared order; empty without targets."""
+        """Return the location furthest from its target; empty without targets."""
         have = Counter(episode.location for episode in self.kept)
         wanted = {place: want for place, want in self.plan.targets.items() if want > 0}
         return min(wanted, key=lambda place: have[place] / wanted[place], default='')
@@ -148,7 +151,9 @@ class Session:
 
     def stop(self, now_ns: int) -> None:
         """End the session; the episode in hand must have been ended or cancelled."""
-        self._need('stop', *(state for state in SessionState if state is not SessionState.RECORDING))
+        self._need(
+            'stop', *(state for state in SessionState if state is not SessionState.RECORDING)
+        )
         self._enter(SessionState.STOPPED, now_ns)
 
     def tick(self, now_ns: int) -> Due | None:
@@ -176,5 +181,7 @@ class Session:
     def _need(self, command: str, *states: SessionState) -> None:
         if self.state not in states:
             names = ', '.join(state.name.lower() for state in states)
-            raise SessionError(f'{command}: expected the session to be {names}, '
-                               f'found it {self.state.name.lower()}')
+            raise SessionError(
+                f'{command}: expected the session to be {names}, '
+                f'found it {self.state.name.lower()}'
+            )

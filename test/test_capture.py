@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""What arrives is in the bag exactly once: live, latched, before the start, under back-pressure."""
+"""What arrives is in the bag exactly once: live, latched, from before the start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import threading
 
 import pytest
-from support.bags import START_NS, STEP_NS, joint_state, topic
 
 from recorder.bag.background import BackgroundWriter
 from recorder.bag.content_id import content_id
@@ -18,6 +17,7 @@ from recorder.bag.topic import TopicInfo
 from recorder.bag.writer import open_bag
 from recorder.capture import Capture
 from recorder.exceptions import BagWriteError, TopicError
+from support.bags import joint_state, START_NS, STEP_NS, topic
 
 JOINTS = topic('/joint_states', 'sensor_msgs/msg/JointState')
 LATCHED = topic('/robot_description', 'std_msgs/msg/String', latched=True)
@@ -158,7 +158,7 @@ def test_topic_that_appears_late_joins_the_bag(tmp_path: Path) -> None:
     capture.begin(writer, START_NS)
     capture.add_topic(JOINTS, expected_hz=100.0)
     feed(capture, 50, 60)
-    report, = capture.finish(START_NS + 100 * STEP_NS)
+    (report,) = capture.finish(START_NS + 100 * STEP_NS)
     writer.close()
     assert len(logged(tmp_path / 'bag', '/joint_states')) == report.received == 10
     assert report.expected == 100

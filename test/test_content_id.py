@@ -6,17 +6,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from mcap.writer import CompressionType, Writer
 import pytest
-from support.bags import write_bag
 
 from recorder.bag.content_id import content_id, ContentHash
 from recorder.bag.mcap_reader import bag_file, read_messages
+from support.bags import write_bag
 
 Row = tuple[str, int, int, bytes]
-ROWS = st.lists(st.tuples(st.sampled_from(['/a', '/b']), st.integers(0, 5), st.integers(0, 3),
-                          st.binary(max_size=3)), min_size=1, max_size=12)
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(['/a', '/b']), st.integers(0, 5), st.integers(0, 3), st.binary(max_size=3)
+    ),
+    min_size=1,
+    max_size=12,
+)
 
 
 def id_of(rows: list[Row]) -> str:
@@ -41,8 +47,9 @@ def test_survives_rechunking_recompression_and_renaming(tmp_path: Path) -> None:
             if message.topic not in channels:
                 schema = writer.register_schema(message.type, 'ros2msg', b'')
                 channels[message.topic] = writer.register_channel(message.topic, 'cdr', schema)
-            writer.add_message(channels[message.topic], message.log_ns, message.data,
-                               message.publish_ns)
+            writer.add_message(
+                channels[message.topic], message.log_ns, message.data, message.publish_ns
+            )
         writer.finish()
     assert content_id(copy) == expected
 
@@ -64,8 +71,12 @@ def test_order_in_the_file_does_not_matter(rows: list[Row], random: object) -> N
 def test_any_change_changes_it(rows: list[Row], at: int, what: int) -> None:
     rows = sorted(rows, key=lambda row: row[1])
     topic, log_ns, publish_ns, data = rows[at % len(rows)]
-    changed = [('/c', log_ns, publish_ns, data), (topic, 9, publish_ns, data),
-               (topic, log_ns, 9, data), (topic, log_ns, publish_ns, data + b'x')][what]
+    changed = [
+        ('/c', log_ns, publish_ns, data),
+        (topic, 9, publish_ns, data),
+        (topic, log_ns, 9, data),
+        (topic, log_ns, publish_ns, data + b'x'),
+    ][what]
     altered = [row for i, row in enumerate(rows) if i != at % len(rows)] + [changed]
     assert id_of(sorted(altered, key=lambda row: row[1])) != id_of(rows)
 

@@ -8,18 +8,25 @@ import json
 from pathlib import Path
 
 import pytest
-from support.bags import START_NS, STEP_NS, joint_state, topic
 
 from recorder.bag.content_id import content_id
 from recorder.bag.mcap_reader import bag_file, read_facts
 from recorder.capture import Capture
-from recorder.episode import EpisodeRecorder, discard, verify
+from recorder.episode import discard, EpisodeRecorder, verify
 from recorder.exceptions import BagCorruptError, BagExistsError
-from recorder.facts import EpisodeFacts, SessionFacts, from_json, read_sidecar
+from recorder.facts import EpisodeFacts, from_json, read_sidecar, SessionFacts
+from support.bags import joint_state, START_NS, STEP_NS, topic
 from teleop_bridge.vocabulary import Grade
 
-SESSION = SessionFacts('s1', operator_id='op3', task='pick', location='left', episode_index=7,
-                       start_ns=START_NS, policy_checkpoint='abc')
+SESSION = SessionFacts(
+    's1',
+    operator_id='op3',
+    task='pick',
+    location='left',
+    episode_index=7,
+    start_ns=START_NS,
+    policy_checkpoint='abc',
+)
 
 
 def recorder(tmp_path: Path) -> tuple[EpisodeRecorder, Capture]:
@@ -46,8 +53,13 @@ def test_facts_statistics_and_id(tmp_path: Path) -> None:
     assert from_json(SessionFacts, facts['session'], 'bag') == SESSION
     ended = from_json(EpisodeFacts, facts['episode'], 'bag')
     assert (ended.grade, ended.note, ended.end_reason) == ('partial', 'slipped', 'graded')
-    stream, = ended.streams
-    assert (stream['received'], stream['expected'], stream['lost'], stream['gaps']) == (50, 50, 0, 0)
+    (stream,) = ended.streams
+    assert (stream['received'], stream['expected'], stream['lost'], stream['gaps']) == (
+        50,
+        50,
+        0,
+        0,
+    )
     assert read_sidecar(closed.path)['state'] == 'closed'
     assert verify(closed) == closed.id
     assert read_sidecar(closed.path)['state'] == 'saved'

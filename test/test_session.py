@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition, rule, RuleBasedStateMachine
 import pytest
 
 from recorder.exceptions import SessionError
@@ -13,8 +13,14 @@ from recorder.session import Due, Plan, Session
 from teleop_bridge.vocabulary import Grade, SessionState
 
 SECOND = 1_000_000_000
-PLAN = Plan(episodes_per_block=2, blocks=2, episode_limit_ns=30 * SECOND,
-            reset_limit_ns=20 * SECOND, break_ns=60 * SECOND, targets={'left': 2, 'right': 2})
+PLAN = Plan(
+    episodes_per_block=2,
+    blocks=2,
+    episode_limit_ns=30 * SECOND,
+    reset_limit_ns=20 * SECOND,
+    break_ns=60 * SECOND,
+    targets={'left': 2, 'right': 2},
+)
 
 
 def record(session: Session, now_ns: int = 0, grade: Grade = Grade.PARTIAL) -> None:
@@ -29,7 +35,7 @@ def test_blocks_breaks_and_the_end_of_the_plan() -> None:
     assert session.state is SessionState.RESET
     record(session)
     assert session.state is SessionState.BREAK and session.block == 1
-    with pytest.raises(SessionError, match='start: expected the session to be armed, found it bre'):
+    with pytest.raises(SessionError, match='start: expected the session to be armed, found it b'):
         session.start(0)
     session.next(0)
     record(session)
@@ -101,8 +107,10 @@ class AnySession(RuleBasedStateMachine):
         self.kept: list[int] = []
         self.attempts = 0
 
-    @rule(command=st.sampled_from(['arm', 'start', 'end', 'cancel', 'next', 'disarm', 'tick']),
-          seconds=st.integers(0, 70))
+    @rule(
+        command=st.sampled_from(['arm', 'start', 'end', 'cancel', 'next', 'disarm', 'tick']),
+        seconds=st.integers(0, 70),
+    )
     def do(self, command: str, seconds: int) -> None:
         self.now += seconds * SECOND
         session = self.session
@@ -121,8 +129,9 @@ class AnySession(RuleBasedStateMachine):
     @precondition(lambda self: self.session.state is not SessionState.RECORDING)
     @rule()
     def resume(self) -> None:
-        self.session = Session(plan=PLAN, kept=tuple(self.session.kept),
-                               attempts=self.session.attempts)
+        self.session = Session(
+            plan=PLAN, kept=tuple(self.session.kept), attempts=self.session.attempts
+        )
 
     @invariant()
     def counts(self) -> None:

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 import pytest
-from support.bags import START_NS, STEP_NS, joint_state
 
 from recorder.bag.definitions import definition
 from recorder.bag.stamps import has_header, header_stamp_ns
 from recorder.health import FROZEN_REPEATS, LatencyHistogram, StreamHealth
+from support.bags import joint_state, START_NS, STEP_NS
 
 
 def steady(count: int, skip: frozenset[int] = frozenset()) -> StreamHealth:

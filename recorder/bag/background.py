@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""A writer thread behind a bounded queue: a stalled disk delays nobody and loses what is counted."""
+"""A writer thread behind a bounded queue: a stalled disk delays nobody."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from recorder.bag.writer import BagWriter
 from recorder.exceptions import RecorderError
 from teleop_bridge.exceptions import FlywheelError
 
-SYNC_NS = 500_000_000              # between two syncs: half of the second that may be at risk
-QUEUE_BYTES = 512 * 1024 * 1024    # 4 s of four raw cameras
+SYNC_NS = 500_000_000  # between two syncs: half of the second that may be at risk
+QUEUE_BYTES = 512 * 1024 * 1024  # 4 s of four raw cameras
 
 
 class _Item(NamedTuple):
@@ -31,23 +31,30 @@ class _Item(NamedTuple):
 class BackgroundWriter:
     """A BagWriter that hands everything to another one in a thread of its own.
 
-    While the disk keeps up, what was written more than ``sync_ns`` plus one sync ago is on it. What
-    does not fit into the queue, or comes after the disk refused, is counted in ``lost``.
+    While the disk keeps up, what was written more than ``sync_ns`` plus one sync ago is on it.
+    What does not fit into the queue, or comes after the disk refused, is counted in ``lost``.
     """
 
-    def __init__(self, writer: BagWriter, *, queue_bytes: int = QUEUE_BYTES, sync_ns: int = SYNC_NS,
-                 hash_content: bool = True, wait: bool = False) -> None:
-        """Start the thread; ``hash_content`` computes the content id as messages pass, if blake3 is there.
+    def __init__(
+        self,
+        writer: BagWriter,
+        *,
+        queue_bytes: int = QUEUE_BYTES,
+        sync_ns: int = SYNC_NS,
+        hash_content: bool = True,
+        wait: bool = False,
+    ) -> None:
+        """Start the thread; ``hash_content``, where blake3 is, takes the id as messages pass.
 
         With ``wait`` a full queue makes write wait instead of losing the message.
         """
         self.path = writer.path
         self.lost: dict[str, int] = {}
-        self.lost_spans: dict[str, tuple[int, int]] = {}   # first and last log time, ns
+        self.lost_spans: dict[str, tuple[int, int]] = {}  # first and last log time, ns
         self.messages = 0
         self.bytes = 0
         self.error: FlywheelError | None = None
-        self.synced_ns = time.monotonic_ns()               # what came before is on the disk
+        self.synced_ns = time.monotonic_ns()  # what came before is on the disk
         self._writer = writer
         self._limit = queue_bytes
         self._sync_ns = sync_ns
@@ -57,7 +64,7 @@ class BackgroundWriter:
         self._queue: deque[_Item] = deque()
         self._queued_bytes = 0
         self._changed = threading.Condition()
-        self._file_lock = threading.Lock()                 # the inner writer's, held while it works
+        self._file_lock = threading.Lock()  # held while the inner writer works
         self._closing = False
         self._thread = threading.Thread(target=self._run, name='bag writer', daemon=True)
         self._thread.start()
@@ -82,7 +89,8 @@ class BackgroundWriter:
                 self._lose(topic, log_time_ns)
                 return
             self._queue.append(
-                _Item(topic, self._types[topic], data, log_time_ns, publish_time_ns))
+                _Item(topic, self._types[topic], data, log_time_ns, publish_time_ns)
+            )
             self._queued_bytes += len(data)
 
     def sync(self) -> None:
@@ -129,7 +137,7 @@ class BackgroundWriter:
         while True:
             with self._changed:
                 if not self._closing:
-                    self._changed.wait(0.02)   # gather: one wake-up for many messages
+                    self._changed.wait(0.02)  # gather: one wake-up for many messages
                 items, self._queue = self._queue, deque()
                 closing = self._closing
             if items:
@@ -148,8 +156,9 @@ class BackgroundWriter:
                     with self._file_lock:
                         self._writer.write(item.topic, item.data, item.log_ns, item.publish_ns)
                     if self._hash is not None:
-                        self._hash.add(item.topic, item.type, item.log_ns, item.publish_ns,
-                                       item.data)
+                        self._hash.add(
+                            item.topic, item.type, item.log_ns, item.publish_ns, item.data
+                        )
                     self.messages += 1
                     self.bytes += len(item.data)
                 except RecorderError as error:

@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""The content id of a bag: a BLAKE3 hash that survives re-chunking, re-compression and renaming."""
+"""The content id of a bag: BLAKE3, whatever its chunks, its compression and its name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def _hasher() -> Any:
         from blake3 import blake3
     except ImportError as error:
         raise MissingDependencyError(
-            'content ids need the library blake3: pip install blake3') from error
+            'content ids need the library blake3: pip install blake3'
+        ) from error
     return blake3()
 
 
@@ -40,15 +41,19 @@ class _Channel:
     def add(self, log_ns: int, publish_ns: int, data: bytes) -> None:
         if log_ns != self._log_ns:
             if self._log_ns is not None and log_ns < self._log_ns:
-                raise ValueError(f'expected messages in log-time order, found {log_ns} ns '
-                                 f'after {self._log_ns} ns')
+                raise ValueError(
+                    f'expected messages in log-time order, found {log_ns} ns '
+                    f'after {self._log_ns} ns'
+                )
             self._flush()
             self._log_ns = log_ns
         self._tied.append((publish_ns, data))
 
     def _flush(self) -> None:
         for publish_ns, data in sorted(self._tied):
-            self._hash.update(_TIMES.pack((self._log_ns or 0) & _WORD, publish_ns & _WORD, len(data)))
+            self._hash.update(
+                _TIMES.pack((self._log_ns or 0) & _WORD, publish_ns & _WORD, len(data))
+            )
             self._hash.update(data)
         self._tied.clear()
 
@@ -60,15 +65,18 @@ class _Channel:
 class ContentHash:
     """Hashes messages as they are read, each channel in log-time order, in one pass.
 
-    The id is BLAKE3 over, per (topic, type) in that order, the name, the type (each with its length)
-    and the channel's own BLAKE3, which runs over each message's log time, publish time, length
-    (little-endian 64 bit) and bytes. Channels without messages and all metadata stay outside.
+    The id is BLAKE3 over, per (topic, type) in that order, the name, the type (each with its
+    length) and the channel's own BLAKE3, which runs over each message's log time, publish time,
+    length (little-endian 64 bit) and bytes. Channels without messages and all metadata stay
+    outside.
     """
 
     def __init__(self) -> None:
         self._channels: dict[tuple[str, str], _Channel] = {}
 
-    def add(self, topic: str, type_: str, log_ns: int, publish_ns: int | None, data: bytes) -> None:
+    def add(
+        self, topic: str, type_: str, log_ns: int, publish_ns: int | None, data: bytes
+    ) -> None:
         """Add a message; a source without publish times gives None, which counts as the log time.
 
         Raises ValueError where a channel's log times go backwards.

@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""Full ros2msg definitions and type hashes, from ROS's share folders or, without ROS, from rosbags.
+"""Full ros2msg definitions and type hashes, from ROS's share folders or else from rosbags.
 
 Our own messages' files are found in ROS's share folders, in the source tree, or beside the
 interpreter where pip installed them.
@@ -8,7 +8,7 @@ interpreter where pip installed them.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 import json
 import os
 from pathlib import Path
@@ -21,8 +21,7 @@ from teleop_bridge.exceptions import MissingDependencyError
 
 SEPARATOR = '=' * 80
 OURS = 'teleop_flywheel'
-_BUILTIN = re.compile(
-    r'^(bool|byte|char|float32|float64|u?int(8|16|32|64)|w?string)(<=\d+)?$')
+_BUILTIN = re.compile(r'^(bool|byte|char|float32|float64|u?int(8|16|32|64)|w?string)(<=\d+)?$')
 
 
 def _folders(package: str) -> list[Path]:
@@ -57,23 +56,24 @@ def _nested(text: str, package: str) -> list[str]:
     return list(dict.fromkeys(types))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _own_text(type_: str) -> str | None:
     path = _share_file(type_, '.msg')
     return None if path is None else path.read_text(encoding='utf-8')
 
 
-@lru_cache(maxsize=None)
+@cache
 def typestore() -> Any:
     """Return rosbags' typestore of ROS 2 Jazzy, with our own messages registered.
 
     Raises MissingDependencyError.
     """
     try:
-        from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+        from rosbags.typesys import get_types_from_msg, get_typestore, Stores
     except ImportError as error:
-        raise MissingDependencyError('message definitions without ROS need the library rosbags: '
-                                     'pip install rosbags') from error
+        raise MissingDependencyError(
+            'message definitions without ROS need the library rosbags: pip install rosbags'
+        ) from error
     store = get_typestore(Stores.ROS2_JAZZY)
     for folder in _folders(OURS):
         files = sorted((folder / 'msg').glob('*.msg'))
@@ -84,9 +84,9 @@ def typestore() -> Any:
     return store
 
 
-@lru_cache(maxsize=None)
+@cache
 def definition(type_: str) -> str:
-    """Return the full ros2msg text of a type such as ``sensor_msgs/msg/Image``, nested types included.
+    """Return the full ros2msg text, nested types included, of ``package/msg/Name``.
 
     Raises TopicError for a type that is known nowhere.
     """
@@ -111,7 +111,7 @@ def definition(type_: str) -> str:
     return '\n'.join(parts)
 
 
-@lru_cache(maxsize=None)
+@cache
 def type_hash(type_: str) -> str:
     """Return a type's REP 2011 hash, empty where it can't be told."""
     path = _share_file(type_, '.json')
@@ -128,7 +128,9 @@ def type_hash(type_: str) -> str:
 def _typestore_definition(type_: str) -> str:
     store = typestore()
     if type_ not in store.fielddefs:
-        raise TopicError(f"message type '{type_}': expected a .msg file in a share folder of "
-                         'AMENT_PREFIX_PATH or a standard type, found neither')
+        raise TopicError(
+            f"message type '{type_}': expected a .msg file in a share folder of "
+            'AMENT_PREFIX_PATH or a standard type, found neither'
+        )
     text, _ = store.generate_msgdef(type_, ros_version=2)
     return str(text)

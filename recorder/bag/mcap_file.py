@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An MCAP file being written: messages gathered by reference into chunks, each chunk one writev.
 
-The records that occur once per file come from the mcap library; messages and chunks, which carry the
-volume, are laid out here without copying a payload.
+The records that occur once per file come from the mcap library; messages and chunks, which carry
+the volume, are laid out here without copying a payload.
 Format: https://mcap.dev/spec
 """
 
@@ -22,19 +22,29 @@ try:
     from mcap.data_stream import RecordBuilder
     from mcap.opcode import Opcode
     from mcap.records import (
-        Channel, ChunkIndex, DataEnd, Footer, Header, McapRecord, Metadata, MetadataIndex, Schema,
-        Statistics, SummaryOffset,
+        Channel,
+        ChunkIndex,
+        DataEnd,
+        Footer,
+        Header,
+        McapRecord,
+        Metadata,
+        MetadataIndex,
+        Schema,
+        Statistics,
+        SummaryOffset,
     )
 except ImportError as error:
-    raise MissingDependencyError('writing bags without rosbag2_py needs the library mcap: '
-                                 'pip install mcap') from error
+    raise MissingDependencyError(
+        'writing bags without rosbag2_py needs the library mcap: pip install mcap'
+    ) from error
 
 MAGIC = b'\x89MCAP0\r\n'
 LIBRARY = 'teleop_flywheel'
-_MESSAGE = struct.Struct('<BQHIQQ')   # opcode, length, channel, sequence, log time, publish time
-_CHUNK = struct.Struct('<BQQQQI')     # opcode, length, start, end, uncompressed size, crc
-_FOOTER = struct.Struct('<BQQQ')      # opcode, length, summary start, summary offset start
-_MESSAGE_FIELDS = 22                  # bytes of a message record before its data
+_MESSAGE = struct.Struct('<BQHIQQ')  # opcode, length, channel, sequence, log time, publish time
+_CHUNK = struct.Struct('<BQQQQI')  # opcode, length, start, end, uncompressed size, crc
+_FOOTER = struct.Struct('<BQQQ')  # opcode, length, summary start, summary offset start
+_MESSAGE_FIELDS = 22  # bytes of a message record before its data
 _IOV_MAX = 1024
 
 
@@ -46,12 +56,15 @@ class _Chunk:
         self.size = 0
         self.start_ns = 2**64 - 1
         self.end_ns = 0
-        self.index: dict[int, list[int]] = {}   # channel -> time, offset, time, offset, …
+        self.index: dict[int, list[int]] = {}  # channel -> time, offset, time, offset, …
 
     def add(self, channel: int, sequence: int, log_ns: int, publish_ns: int, data: bytes) -> None:
         self.index.setdefault(channel, []).extend((log_ns, self.size))
-        self.parts.append(_MESSAGE.pack(Opcode.MESSAGE, _MESSAGE_FIELDS + len(data), channel,
-                                        sequence, log_ns, publish_ns))
+        self.parts.append(
+            _MESSAGE.pack(
+                Opcode.MESSAGE, _MESSAGE_FIELDS + len(data), channel, sequence, log_ns, publish_ns
+            )
+        )
         self.parts.append(data)
         self.size += _MESSAGE.size + len(data)
         self.start_ns = min(self.start_ns, log_ns)
@@ -80,8 +93,8 @@ class McapFile:
         self._channels: list[Channel] = []
         self._chunks: list[ChunkIndex] = []
         self._metadata: list[MetadataIndex] = []
-        self._sequences: dict[int, int] = {}   # messages accepted, per channel
-        self._counts: dict[int, int] = {}      # messages in the file, per channel
+        self._sequences: dict[int, int] = {}  # messages accepted, per channel
+        self._counts: dict[int, int] = {}  # messages in the file, per channel
         self.start_ns: int | None = None
         self.end_ns: int | None = None
         try:
@@ -97,16 +110,22 @@ class McapFile:
 
     def add_schema(self, name: str, text: str) -> int:
         """Write a ros2msg schema and return its id."""
-        schema = Schema(id=len(self._schemas) + 1, name=name, encoding='ros2msg',
-                        data=text.encode())
+        schema = Schema(
+            id=len(self._schemas) + 1, name=name, encoding='ros2msg', data=text.encode()
+        )
         self._append([_record(schema)])
         self._schemas.append(schema)
         return schema.id
 
     def add_channel(self, topic: str, schema_id: int, metadata: dict[str, str]) -> int:
         """Write a CDR channel and return its id."""
-        channel = Channel(id=len(self._channels) + 1, topic=topic, message_encoding='cdr',
-                          schema_id=schema_id, metadata=metadata)
+        channel = Channel(
+            id=len(self._channels) + 1,
+            topic=topic,
+            message_encoding='cdr',
+            schema_id=schema_id,
+            metadata=metadata,
+        )
         self._append([_record(channel)])
         self._channels.append(channel)
         self._counts[channel.id] = self._sequences[channel.id] = 0
@@ -174,13 +193,15 @@ class McapFile:
             parts = [_zstd(b''.join(parts))]
             compression, stored = 'zstd', len(parts[0])
         name = compression.encode()
-        head = (len(name).to_bytes(4, 'little') + name + stored.to_bytes(8, 'little'))
+        head = len(name).to_bytes(4, 'little') + name + stored.to_bytes(8, 'little')
         length = _CHUNK.size - 9 + len(head) + stored
         start = self._offset
-        head = _CHUNK.pack(Opcode.CHUNK, length, chunk.start_ns, chunk.end_ns, chunk.size,
-                           crc) + head
-        indexes = {channel: _message_index(channel, entries)
-                   for channel, entries in chunk.index.items()}
+        head = (
+            _CHUNK.pack(Opcode.CHUNK, length, chunk.start_ns, chunk.end_ns, chunk.size, crc) + head
+        )
+        indexes = {
+            channel: _message_index(channel, entries) for channel, entries in chunk.index.items()
+        }
         self._append([head, *parts, *indexes.values()])
         for channel, entries in chunk.index.items():
             self._counts[channel] += len(entries) // 2
@@ -189,33 +210,51 @@ class McapFile:
         for channel, record in indexes.items():
             offsets[channel] = at
             at += len(record)
-        self._chunks.append(ChunkIndex(
-            message_start_time=chunk.start_ns, message_end_time=chunk.end_ns,
-            chunk_start_offset=start, chunk_length=9 + length, message_index_offsets=offsets,
-            message_index_length=at - start - 9 - length, compression=compression,
-            compressed_size=stored, uncompressed_size=chunk.size))
-        self.start_ns = chunk.start_ns if self.start_ns is None else min(self.start_ns,
-                                                                         chunk.start_ns)
+        self._chunks.append(
+            ChunkIndex(
+                message_start_time=chunk.start_ns,
+                message_end_time=chunk.end_ns,
+                chunk_start_offset=start,
+                chunk_length=9 + length,
+                message_index_offsets=offsets,
+                message_index_length=at - start - 9 - length,
+                compression=compression,
+                compressed_size=stored,
+                uncompressed_size=chunk.size,
+            )
+        )
+        self.start_ns = (
+            chunk.start_ns if self.start_ns is None else min(self.start_ns, chunk.start_ns)
+        )
         self.end_ns = max(self.end_ns or 0, chunk.end_ns)
 
     def _summary(self) -> list[bytes]:
         statistics = Statistics(
-            message_count=sum(self._counts.values()), schema_count=len(self._schemas),
-            channel_count=len(self._channels), attachment_count=0,
-            metadata_count=len(self._metadata), chunk_count=len(self._chunks),
-            message_start_time=self.start_ns or 0, message_end_time=self.end_ns or 0,
-            channel_message_counts=dict(self._counts))
+            message_count=sum(self._counts.values()),
+            schema_count=len(self._schemas),
+            channel_count=len(self._channels),
+            attachment_count=0,
+            metadata_count=len(self._metadata),
+            chunk_count=len(self._chunks),
+            message_start_time=self.start_ns or 0,
+            message_end_time=self.end_ns or 0,
+            channel_message_counts=dict(self._counts),
+        )
         groups: list[tuple[Opcode, Iterable[McapRecord]]] = [
-            (Opcode.SCHEMA, self._schemas), (Opcode.CHANNEL, self._channels),
-            (Opcode.STATISTICS, [statistics]), (Opcode.CHUNK_INDEX, self._chunks),
-            (Opcode.METADATA_INDEX, self._metadata)]
+            (Opcode.SCHEMA, self._schemas),
+            (Opcode.CHANNEL, self._channels),
+            (Opcode.STATISTICS, [statistics]),
+            (Opcode.CHUNK_INDEX, self._chunks),
+            (Opcode.METADATA_INDEX, self._metadata),
+        ]
         start = at = self._offset
         parts, offsets = [], []
         for opcode, records in groups:
             data = b''.join(map(_record, records))
             if data:
-                offsets.append(SummaryOffset(group_opcode=opcode, group_start=at,
-                                             group_length=len(data)))
+                offsets.append(
+                    SummaryOffset(group_opcode=opcode, group_start=at, group_length=len(data))
+                )
             parts.append(data)
             at += len(data)
         parts += map(_record, offsets)
@@ -227,9 +266,9 @@ class McapFile:
     def _append(self, parts: Sequence[bytes]) -> None:
         try:
             for first in range(0, len(parts), _IOV_MAX):
-                _write_all(self._descriptor, parts[first:first + _IOV_MAX])
+                _write_all(self._descriptor, parts[first : first + _IOV_MAX])
         except OSError as error:
-            os.ftruncate(self._descriptor, self._offset)   # drop the torn record: its end can follow
+            os.ftruncate(self._descriptor, self._offset)  # drop the torn record
             os.lseek(self._descriptor, self._offset, os.SEEK_SET)
             raise write_error(self.path, error) from error
         self._offset += sum(map(len, parts))
@@ -238,9 +277,9 @@ class McapFile:
 def _write_all(descriptor: int, parts: Sequence[bytes]) -> None:
     written = os.writev(descriptor, parts)
     if written < sum(map(len, parts)):
-        rest = memoryview(b''.join(parts))[written:]   # a disk filling up, or a signal
+        rest = memoryview(b''.join(parts))[written:]  # a disk filling up, or a signal
         while rest:
-            rest = rest[os.write(descriptor, rest):]
+            rest = rest[os.write(descriptor, rest) :]
 
 
 def _record(record: McapRecord) -> bytes:
@@ -251,14 +290,16 @@ def _record(record: McapRecord) -> bytes:
 
 def _message_index(channel: int, entries: list[int]) -> bytes:
     count = len(entries)
-    return struct.pack(f'<BQHI{count}Q', Opcode.MESSAGE_INDEX, 6 + 8 * count, channel, 8 * count,
-                       *entries)
+    return struct.pack(
+        f'<BQHI{count}Q', Opcode.MESSAGE_INDEX, 6 + 8 * count, channel, 8 * count, *entries
+    )
 
 
 def _zstd(data: bytes) -> bytes:
     try:
         import zstandard
     except ImportError as error:
-        raise MissingDependencyError("a stream stored as 'chunk' needs the library zstandard: "
-                                     'pip install zstandard') from error
+        raise MissingDependencyError(
+            "a stream stored as 'chunk' needs the library zstandard: pip install zstandard"
+        ) from error
     return zstandard.ZstdCompressor(level=1).compress(data)

@@ -11,14 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from recorder.bag.metadata import RECORD_KEY, RECORD_NAME, read_custom_data
+from recorder.bag.metadata import read_custom_data, RECORD_KEY, RECORD_NAME
 from recorder.exceptions import BagCorruptError
 from teleop_bridge.exceptions import MissingDependencyError
 
 try:
     from mcap.reader import make_reader
 except ImportError as error:
-    raise MissingDependencyError('reading bags needs the library mcap: pip install mcap') from error
+    raise MissingDependencyError(
+        'reading bags needs the library mcap: pip install mcap'
+    ) from error
 
 
 class BagMessage(NamedTuple):
@@ -42,18 +44,23 @@ def bag_file(bag: Path) -> Path:
 
 
 def read_messages(path: Path) -> Iterator[BagMessage]:
-    """Yield every message in log-time order; BagCorruptError where the file can't be read whole."""
+    """Yield every message in log-time order; BagCorruptError where the file is not whole."""
     try:
         with open(path, 'rb') as file:
             reader = make_reader(file, validate_crcs=True)
             if reader.get_summary() is None:
                 raise BagCorruptError(f'{path}: expected an index at its end, found none')
             for schema, channel, message in reader.iter_messages():
-                yield BagMessage(channel.topic, schema.name if schema else '', message.log_time,
-                                 message.publish_time, message.data)
+                yield BagMessage(
+                    channel.topic,
+                    schema.name if schema else '',
+                    message.log_time,
+                    message.publish_time,
+                    message.data,
+                )
     except BagCorruptError:
         raise
-    except Exception as error:   # altered bytes make the library raise whatever they stumble over
+    except Exception as error:  # altered bytes make the library raise whatever they stumble over
         raise BagCorruptError(f'{path}: expected a whole MCAP file, found {error!r}') from error
 
 
@@ -67,6 +74,6 @@ def read_facts(path: Path) -> dict[str, str]:
                     facts.update(read_custom_data(record.metadata[RECORD_KEY], str(path)))
     except BagCorruptError:
         raise
-    except Exception as error:   # altered bytes make the library raise whatever they stumble over
+    except Exception as error:  # altered bytes make the library raise whatever they stumble over
         raise BagCorruptError(f'{path}: expected a whole MCAP file, found {error!r}') from error
     return facts

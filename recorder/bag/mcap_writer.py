@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""Writes bags in rosbag2's layout through the mcap library: NAME/metadata.yaml and NAME/NAME_0.mcap."""
+"""Writes bags in rosbag2's layout, NAME/metadata.yaml and NAME/NAME_0.mcap, without rosbag2."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from recorder.bag.files import make_folder, sync_folder
 from recorder.bag.mcap_file import Lane, McapFile
-from recorder.bag.metadata import RECORD_NAME, BagMetadata, qos_yaml
+from recorder.bag.metadata import BagMetadata, qos_yaml, RECORD_NAME
 from recorder.bag.topic import TopicInfo
 from recorder.exceptions import TopicError
 from teleop_bridge.rig.schema import Storage
 
-BULK_BYTES = 16_384           # a message of this size goes to the chunks of bulk data
+BULK_BYTES = 16_384  # a message of this size goes to the chunks of bulk data
 SMALL_CHUNK = 131_072
 BULK_CHUNK = 4_194_304
 
@@ -51,8 +51,10 @@ class McapWriter:
         known = self._channels.get(topic.name)
         if known is not None:
             if known.info.type != topic.type:
-                raise TopicError(f'{self.path}: topic {topic.name} is {known.info.type} in this bag,'
-                                 f' found it as {topic.type}')
+                raise TopicError(
+                    f'{self.path}: topic {topic.name} is {known.info.type} in this bag,'
+                    f' found it as {topic.type}'
+                )
             return
         schema = self._schemas.get(topic.type)
         if schema is None:
@@ -91,7 +93,13 @@ class McapWriter:
         metadata.write(self.path)
 
     def _metadata(self) -> BagMetadata:
-        topics = tuple((channel.info, self._file.count(channel.id))
-                       for channel in self._channels.values())
-        return BagMetadata(file=self._file.path.name, topics=topics, start_ns=self._file.start_ns,
-                           end_ns=self._file.end_ns, custom_data=self._custom_data)
+        topics = tuple(
+            (channel.info, self._file.count(channel.id)) for channel in self._channels.values()
+        )
+        return BagMetadata(
+            file=self._file.path.name,
+            topics=topics,
+            start_ns=self._file.start_ns,
+            end_ns=self._file.end_ns,
+            custom_data=self._custom_data,
+        )

@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""rosbag2's metadata, version 9: the file metadata.yaml and the record of the same text in the MCAP."""
+"""rosbag2's metadata, version 9: metadata.yaml and the record of the same text in the MCAP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from recorder.bag.topic import INFINITE_NS, TopicInfo
 from recorder.exceptions import BagCorruptError
 
 FILE_NAME = 'metadata.yaml'
-RECORD_NAME = 'rosbag2'             # of the MCAP metadata record
+RECORD_NAME = 'rosbag2'  # of the MCAP metadata record
 RECORD_KEY = 'serialized_metadata'
 ROOT_KEY = 'rosbag2_bagfile_information'
 VERSION = 9
@@ -24,10 +24,10 @@ VERSION = 9
 
 @dataclass(frozen=True)
 class BagMetadata:
-    """What metadata.yaml says of a bag; times in ns, ``start_ns`` None in a bag without messages."""
+    """What metadata.yaml says of a bag; times in ns, None in a bag without messages."""
 
     file: str
-    topics: tuple[tuple[TopicInfo, int], ...] = ()   # with message counts
+    topics: tuple[tuple[TopicInfo, int], ...] = ()  # with message counts
     start_ns: int | None = None
     end_ns: int | None = None
     custom_data: dict[str, str] = field(default_factory=dict)
@@ -40,7 +40,9 @@ class BagMetadata:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the mapping that rosbag2 writes, keys in its order."""
-        start = {'nanoseconds_since_epoch': INFINITE_NS if self.start_ns is None else self.start_ns}
+        start = {
+            'nanoseconds_since_epoch': INFINITE_NS if self.start_ns is None else self.start_ns
+        }
         duration = {'nanoseconds': 0}
         if self.start_ns is not None and self.end_ns is not None:
             duration = {'nanoseconds': self.end_ns - self.start_ns}
@@ -54,8 +56,14 @@ class BagMetadata:
             'compression_format': '',
             'compression_mode': '',
             'relative_file_paths': [self.file],
-            'files': [{'path': self.file, 'starting_time': dict(start), 'duration': dict(duration),
-                       'message_count': self.message_count}],
+            'files': [
+                {
+                    'path': self.file,
+                    'starting_time': dict(start),
+                    'duration': dict(duration),
+                    'message_count': self.message_count,
+                }
+            ],
             'custom_data': dict(self.custom_data) or None,
             'ros_distro': os.environ.get('ROS_DISTRO') or 'jazzy',
         }
@@ -90,7 +98,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar('tag:yaml.org,2002:str', text, style='|' if '\n' in text else None)
+    return dumper.represent_scalar(
+        'tag:yaml.org,2002:str', text, style='|' if '\n' in text else None
+    )
 
 
 _Dumper.add_representer(str, _text)

@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""Writes bags through rosbag2_py, the only module that knows it (a ROS installation has it, PyPI not)."""
+"""Writes bags through rosbag2_py, which a ROS installation has and PyPI has not."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from teleop_bridge.exceptions import MissingDependencyError
 try:
     import rosbag2_py
 except ImportError as error:
-    raise MissingDependencyError('writing bags through rosbag2 needs rosbag2_py, which comes with '
-                                 'ROS 2 (apt install ros-jazzy-rosbag2-py), not from pip') from error
+    raise MissingDependencyError(
+        'writing bags through rosbag2 needs rosbag2_py, which comes with '
+        'ROS 2 (apt install ros-jazzy-rosbag2-py), not from pip'
+    ) from error
 
 
 def keeps_publish_times() -> bool:
@@ -43,8 +45,11 @@ class Rosbag2Writer:
         if path.exists():
             raise BagExistsError(f'{path}: expected a new folder, found one that exists')
         options = rosbag2_py.StorageOptions(
-            uri=str(path), storage_id='mcap', storage_preset_profile='fastwrite',
-            custom_data=dict(custom_data))
+            uri=str(path),
+            storage_id='mcap',
+            storage_preset_profile='fastwrite',
+            custom_data=dict(custom_data),
+        )
         self._writer: Any = rosbag2_py.SequentialWriter()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,12 +61,19 @@ class Rosbag2Writer:
         """Declare a topic; TopicError where the name is there already with another type."""
         known = self._types.setdefault(topic.name, topic.type)
         if known != topic.type:
-            raise TopicError(f'{self.path}: topic {topic.name} is {known} in this bag, '
-                             f'found it as {topic.type}')
-        self._writer.create_topic(rosbag2_py.TopicMetadata(
-            id=0, name=topic.name, type=topic.type, serialization_format='cdr',
-            offered_qos_profiles=[_profile(qos) for qos in topic.qos],
-            type_description_hash=topic.type_hash))
+            raise TopicError(
+                f'{self.path}: topic {topic.name} is {known} in this bag, found it as {topic.type}'
+            )
+        self._writer.create_topic(
+            rosbag2_py.TopicMetadata(
+                id=0,
+                name=topic.name,
+                type=topic.type,
+                serialization_format='cdr',
+                offered_qos_profiles=[_profile(qos) for qos in topic.qos],
+                type_description_hash=topic.type_hash,
+            )
+        )
 
     def write(self, topic: str, data: bytes, log_time_ns: int, publish_time_ns: int) -> None:
         """Write one message's CDR bytes."""
@@ -86,7 +98,7 @@ class Rosbag2Writer:
 
     def close(self, custom_data: Mapping[str, str] | None = None) -> None:
         """Finish the bag and add to metadata.yaml what is only known now."""
-        self._writer = None   # the destructor closes: Jazzy's binding has no close()
+        self._writer = None  # the destructor closes: Jazzy's binding has no close()
         self.sync()
         if custom_data:
             add_custom_data(self.path, dict(custom_data))
@@ -96,6 +108,9 @@ class Rosbag2Writer:
 def _profile(qos: Qos) -> Any:
     profile = rosbag2_py.QoS(max(qos.depth, 1))
     (profile.best_effort if qos.reliability == 'best_effort' else profile.reliable)()
-    (profile.transient_local if qos.durability == 'transient_local'
-     else profile.durability_volatile)()
+    (
+        profile.transient_local
+        if qos.durability == 'transient_local'
+        else profile.durability_volatile
+    )()
     return profile

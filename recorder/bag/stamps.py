@@ -9,7 +9,7 @@ import struct
 from teleop_bridge.clock import NANOSECONDS
 
 _LITTLE, _BIG = struct.Struct('<iI'), struct.Struct('>iI')
-_ENCAPSULATION = 4       # bytes of the CDR encapsulation header; its second is 1 for little endian
+_ENCAPSULATION = 4  # bytes of the CDR encapsulation header; its second is 1 for little endian
 
 
 def has_header(definition: str) -> bool:

@@ -54,8 +54,8 @@ LATCHED_QOS = Qos(durability='transient_local', history='keep_last', depth=1)
 class TopicInfo:
     """One topic of a bag.
 
-    ``schema_text`` is the full ros2msg definition, nested types included; ``type_hash`` the REP 2011
-    hash (``RIHS01_…``). A latched topic's last message is written again into every bag.
+    ``schema_text`` is the full ros2msg definition, nested types included; ``type_hash`` the
+    REP 2011 hash (``RIHS01_…``). A latched topic's last message is written again into every bag.
     """
 
     name: str

@@ -15,7 +15,7 @@ from recorder.bag.topic import TopicInfo
 class BagWriter(Protocol):
     """Writes one bag: topics first, then their serialised messages, then close."""
 
-    path: Path      # the bag's folder
+    path: Path  # the bag's folder
 
     def add_topic(self, topic: TopicInfo) -> None:
         """Declare a topic; TopicError where the name is there already with another type."""
@@ -43,6 +43,7 @@ def default_storage() -> str:
     if not has_rosbag2():
         return 'mcap'
     from recorder.bag.rosbag2_writer import keeps_publish_times
+
     has_mcap = importlib.util.find_spec('mcap') is not None
     return 'mcap' if has_mcap and not keeps_publish_times() else 'rosbag2'
 
@@ -50,12 +51,15 @@ def default_storage() -> str:
 def open_bag(path: Path, *, custom_data: Mapping[str, str], storage: str = '') -> BagWriter:
     """Open a new bag at a folder that must not exist.
 
-    ``custom_data`` is inside the MCAP from its first bytes. ``storage`` names the writer, ``rosbag2``
-    or ``mcap``; empty takes ``default_storage()``.
+    ``custom_data`` is inside the MCAP from its first bytes. ``storage`` names the writer,
+    ``rosbag2`` or ``mcap``; empty takes ``default_storage()``.
     Raises BagExistsError, BagWriteError, MissingDependencyError.
     """
     if (storage or default_storage()) == 'rosbag2':
         from recorder.bag.rosbag2_writer import Rosbag2Writer
-        return Rosbag2Writer(path, custom_data=custom_data)
+
+        writer: BagWriter = Rosbag2Writer(path, custom_data=custom_data)
+        return writer
     from recorder.bag.mcap_writer import McapWriter
+
     return McapWriter(path, custom_data=custom_data)

@@ -1,0 +1,110 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""The recorder node's parameters, each with its description and range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rclpy.node import Node
+
+from recorder.exceptions import SessionError
+from recorder.session import Plan
+from teleop_bridge.clock import NANOSECONDS
+from teleop_bridge.nodes.parameters import declare
+from teleop_bridge.rig.tasks import Task
+from teleop_bridge.vocabulary import SessionKind
+
+_HOUR = 3600.0
+_PARAMETERS: tuple[tuple[str, Any, str, tuple[float, float] | None], ...] = (
+    ('rig', '', 'path of the rig file', None),
+    ('tasks', '', 'path of the tasks file, empty for none', None),
+    ('checks', '', 'path of the checks file, empty for none', None),
+    ('output', 'bags', 'folder that gets one folder per session and one bag per attempt', None),
+    (
+        'session_id',
+        '',
+        'name of the session, empty for its start time; an existing one resumes',
+        None,
+    ),
+    ('operator_id', '', "operator's pseudonym", None),
+    ('consent', True, "whether the operator agreed to the data's use", None),
+    ('session_kind', 'collection', 'collection, evaluation or dry_run', None),
+    ('task', '', 'name of the task in the tasks file', None),
+    ('policy_checkpoint', '', 'checkpoint of the policy that drives', None),
+    ('storage', '', 'bag writer: rosbag2, mcap, or empty for the better one present', None),
+    ('preroll_s', 0.0, 'how much of the past a bag begins with, s', (0.0, 60.0)),
+    ('arm_timeout_s', 5.0, 'how long start waits for streams to pass the gate, s', (0.0, 120.0)),
+    ('disk_floor_mb', 1000, 'free space at which the bag in hand is closed, MB', (0, 10_000_000)),
+    ('episodes_per_block', 0, 'episodes between breaks, 0 without blocks', (0, 10_000)),
+    ('blocks', 0, 'blocks in the session, 0 for an open end', (0, 10_000)),
+    ('break_s', 0.0, 'length of a break, s, 0 for none', (0.0, _HOUR)),
+    ('episode_limit_s', 0.0, "time limit of an episode, s, 0 for the task file's", (0.0, _HOUR)),
+    ('reset_limit_s', 0.0, "time limit of a reset, s, 0 for the task file's", (0.0, _HOUR)),
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The parameters' values, under their names."""
+
+    rig: str
+    tasks: str
+    checks: str
+    output: str
+    session_id: str
+    operator_id: str
+    consent: bool
+    session_kind: str
+    task: str
+    policy_checkpoint: str
+    storage: str
+    preroll_s: float
+    arm_timeout_s: float
+    disk_floor_mb: int
+    episodes_per_block: int
+    blocks: int
+    break_s: float
+    episode_limit_s: float
+    reset_limit_s: float
+
+    @property
+    def kind(self) -> SessionKind:
+        """Return the kind of session; SessionError for an unknown one."""
+        try:
+            return SessionKind(self.session_kind)
+        except ValueError:
+            kinds = ', '.join(kind.value for kind in SessionKind)
+            raise SessionError(
+                f"parameter session_kind: expected one of {kinds}, found '{self.session_kind}'"
+            ) from None
+
+    def plan(self, task: Task | None) -> Plan:
+        """Return the session's plan: the parameters', completed by the task's."""
+        limit = self.episode_limit_s or (task.time_limit_s if task else 0.0)
+        reset = self.reset_limit_s or (task.reset_limit_s if task else 0.0)
+        places = task.locations if task else ()
+        targets = {place.id: place.target for place in places}
+        if not any(targets.values()):
+            targets = {place.id: 1 for place in places}  # no targets: all places in turn
+        return Plan(
+            episodes_per_block=self.episodes_per_block,
+            blocks=self.blocks,
+            episode_limit_ns=round(limit * NANOSECONDS),
+            reset_limit_ns=round(reset * NANOSECONDS),
+            break_ns=round(self.break_s * NANOSECONDS),
+            targets=targets,
+        )
+
+
+def declare_options(node: Node) -> Options:
+    """Declare every parameter and return the values; SessionError without a rig."""
+    values = {}
+    for name, default, description, bounds in _PARAMETERS:
+        low, high = bounds or (None, None)
+        values[name] = declare(node, name, default, description, low=low, high=high)
+    options = Options(**values)
+    if not options.rig:
+        raise SessionError('parameter rig: expected the path of a rig file, found none')
+    return options
