@@ -42,7 +42,7 @@ def generate_launch_description() -> LaunchDescription:
             *launching.declare_rig(),
             *launching.declare(POLICY_ARGUMENTS),
             *launching.declare(launching.RECORDING_ARGUMENTS),
-            DeclareLaunchArgument('record', default_value='true', description='start the recorder'),
+            DeclareLaunchArgument('record', default_value='true', description='start recorder'),
             DeclareLaunchArgument('rviz', default_value='false', description='open RViz'),
             OpaqueFunction(function=_start),
         ]

@@ -43,13 +43,17 @@ def wait_for(path: Path, text: str) -> None:
     raise AssertionError(f'{path} never said {text}')
 
 
+def check_for_a_while(children: Children) -> None:
+    for _ in range(600):
+        children.check()
+        time.sleep(0.02)
+
+
 def test_a_death_names_the_process_its_last_words_and_its_log(children: Children) -> None:
     with children:
         children.start(Script('failing', 'leader'))
         with pytest.raises(ChildError) as raised:
-            for _ in range(600):
-                children.check()
-                time.sleep(0.02)
+            check_for_a_while(children)
     log = children.logs / 'leader.log'
     assert str(raised.value) == (
         f"leader ended (exit code 3) while it was needed; it last said 'no such rig' ({log})"

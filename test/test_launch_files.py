@@ -92,8 +92,8 @@ def test_another_packages_launch_file_is_included_with_its_arguments(
         "    return LaunchDescription([DeclareLaunchArgument('serial_no')])\n"
     )
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
-    include = "launch: [{package: realsense2_camera, file: rs_launch.py, arguments: {serial_no: '7'}}]"
-    rig_file.write_text(RIG + include)
+    entry = "{package: realsense2_camera, file: rs_launch.py, arguments: {serial_no: '7'}}"
+    rig_file.write_text(f'{RIG}launch: [{entry}]')
     found = entities('rig.launch.py', rig=str(rig_file))
     (included,) = [e for e in found if isinstance(e, actions.IncludeLaunchDescription)]
     assert dict(included.launch_arguments) == {'serial_no': '7'}

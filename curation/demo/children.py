@@ -39,7 +39,7 @@ class Children:
         command = [sys.executable, '-m', process.module, '--ros-args']
         command += ['-r', f'__node:={process.name}', '--params-file', str(parameters)]
         with self._log(process.name).open('wb') as log:
-            # a session of its own, so that Ctrl-C in the terminal reaches us and we end them in order
+            # a session of its own: the terminal's Ctrl-C reaches only us, and we end it in order
             self._running[process.name] = subprocess.Popen(
                 command,
                 env=self._environment,

@@ -25,23 +25,14 @@ class Driver(Enum):
 
 
 @dataclass(frozen=True)
-class Cube:
-    """Where the cube lies at the start: m in the base frame, and rad about the vertical."""
-
-    x: float
-    y: float
-    yaw: float
-
-
-@dataclass(frozen=True)
 class Attempt:
     """One attempt: what is shown, how the scripted operator acts, and how it is graded."""
 
     title: str
     script: str              # the scripted operator's: clean, fumble, jerky or correction
     seed: int
-    cube: Cube
-    location: str
+    location: str            # of the task: where the cube lies at the start
+    yaw: float               # of the cube, rad about the vertical
     grade: Grade             # where the cube is in the bin at the end, else failure
     note: str = ''
     skill: str = 'better'
@@ -62,31 +53,31 @@ TASK = 'pick_place'
 OPERATOR = 'op_demo'
 POLICY = 'teleop_bridge.sim.flawed:FlawedPolicy'
 CANCEL_AFTER_S = 4.0
-CORRECTION = Reason(InterventionKind.GOAL, 'wrong grasp', 'the policy closed beside the cube')
+CORRECTION = Reason(InterventionKind.GOAL, 'grasp missed', 'the policy closed beside the cube')
 
 PLAN = (
     Attempt(
         'clean, the cube near the arm',
         script='clean',
         seed=11,
-        cube=Cube(0.19, -0.04, 0.3),
-        location='near',
+        location='near_centre',
+        yaw=0.3,
         grade=Grade.SUCCESS_FIRST_TRY,
     ),
     Attempt(
-        'clean, the cube further to the right',
+        'clean, the cube further out on the right',
         script='clean',
         seed=12,
-        cube=Cube(0.22, -0.12, -0.4),
-        location='right',
+        location='middle_right',
+        yaw=-0.4,
         grade=Grade.SUCCESS_FIRST_TRY,
     ),
     Attempt(
         'the first grasp is fumbled',
         script='fumble',
         seed=13,
-        cube=Cube(0.24, -0.02, 0.1),
-        location='far',
+        location='far_centre',
+        yaw=0.1,
         grade=Grade.SUCCESS_AFTER_RETRIES,
         note='the first grasp slipped',
     ),
@@ -95,8 +86,8 @@ PLAN = (
         script='jerky',
         skill='worse',
         seed=14,
-        cube=Cube(0.20, -0.09, -0.2),
-        location='right',
+        location='middle_half_right',
+        yaw=-0.2,
         grade=Grade.SUCCESS_FIRST_TRY,
     ),
     Attempt(
@@ -104,8 +95,8 @@ PLAN = (
         script='clean',
         skill='okay',
         seed=15,
-        cube=Cube(0.23, 0.03, 0.5),
-        location='far',
+        location='far_half_right',
+        yaw=0.5,
         grade=Grade.FAILURE,
         note='someone bumped the table',
         ending=Ending.CANCELLED,
@@ -115,16 +106,16 @@ PLAN = (
         script='clean',
         skill='okay',
         seed=16,
-        cube=Cube(0.23, 0.03, 0.5),
-        location='far',
+        location='far_half_right',
+        yaw=0.5,
         grade=Grade.SUCCESS_FIRST_TRY,
     ),
     Attempt(
         'a flawed policy drives, the operator corrects it',
         script='correction',
         seed=17,
-        cube=Cube(0.21, -0.06, 0.2),
-        location='near',
+        location='middle_centre',
+        yaw=0.2,
         grade=Grade.SUCCESS_AFTER_RETRIES,
         note='the policy missed the cube',
         driver=Driver.POLICY,

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from curation.demo import plan
 from curation.demo.plan import Attempt, Driver, Ending
+from teleop_bridge.rig.tasks import Task
 from teleop_bridge.vocabulary import Grade, InterventionKind
 
 ATTEMPT_S = 60.0    # more than any attempt takes: the operator is stuck
@@ -20,15 +21,32 @@ STILL_S = 0.5       # recorded before the first and after the last movement
 class Rig(Protocol):
     """What the play needs of a running rig; curation/nodes/conductor.py does it over ROS."""
 
-    def wait_for(self, seconds: float, what: str, until: Callable[[], bool]) -> None: ...
-    def rest(self, seconds: float) -> None: ...
-    def trigger(self, service: str) -> str: ...
-    def start_episode(self, *, task: str, location: str, note: str) -> Path: ...
-    def end_episode(self, grade: Grade, note: str) -> tuple[Path, str]: ...
-    def label_intervention(self, kind: InterventionKind, reason: str, note: str) -> None: ...
-    def set_parameters(self, node: str, **values: Any) -> None: ...
-    def operator_status(self) -> str: ...
-    def solved(self) -> bool: ...
+    def wait_for(self, seconds: float, what: str, until: Callable[[], bool]) -> None:
+        """Wait for a condition."""
+
+    def rest(self, seconds: float) -> None:
+        """Let time pass."""
+
+    def trigger(self, service: str) -> str:
+        """Call a Trigger service."""
+
+    def start_episode(self, *, task: str, location: str, note: str) -> Path:
+        """Start recording."""
+
+    def end_episode(self, grade: Grade, note: str) -> tuple[Path, str]:
+        """End the episode with its grade."""
+
+    def label_intervention(self, kind: InterventionKind, reason: str, note: str) -> None:
+        """Name why the operator took over."""
+
+    def set_parameters(self, node: str, **values: Any) -> None:
+        """Set parameters of a node."""
+
+    def operator_status(self) -> str:
+        """Return what the scripted operator says of itself."""
+
+    def solved(self) -> bool:
+        """Return whether the cube is in the bin."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +58,10 @@ class Recorded:
     episode_id: str = ''
 
 
-def perform(attempt: Attempt, rig: Rig) -> Recorded:
+def perform(attempt: Attempt, task: Task, rig: Rig) -> Recorded:
     """Record one attempt; raises DemoError where the rig refuses or does not answer."""
-    _prepare(attempt, rig)
-    bag = rig.start_episode(task=plan.TASK, location=attempt.location, note=attempt.title)
+    _prepare(attempt, task, rig)
+    bag = rig.start_episode(task=task.name, location=attempt.location, note=attempt.title)
     rig.rest(STILL_S)
     if attempt.driver is Driver.POLICY:
         rig.trigger('policy/reset')
@@ -69,9 +87,9 @@ def perform(attempt: Attempt, rig: Rig) -> Recorded:
     return Recorded(attempt, bag, episode_id)
 
 
-def _prepare(attempt: Attempt, rig: Rig) -> None:
-    cube = attempt.cube
-    rig.set_parameters('sim_rig', cube_xy=[cube.x, cube.y], cube_yaw=cube.yaw, seed=attempt.seed)
+def _prepare(attempt: Attempt, task: Task, rig: Rig) -> None:
+    xyz = task.location(attempt.location).xyz or (0.2, 0.0, 0.0)
+    rig.set_parameters('sim_rig', cube_xy=list(xyz[:2]), cube_yaw=attempt.yaw, seed=attempt.seed)
     rig.set_parameters(
         'sim_operator', script=attempt.script, skill=attempt.skill, seed=attempt.seed
     )
