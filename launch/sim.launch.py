@@ -9,6 +9,7 @@ from pathlib import Path
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
 
 from teleop_bridge.nodes import launching
 from teleop_bridge.resources import data_file
@@ -38,7 +39,6 @@ def generate_launch_description() -> LaunchDescription:
         for name, (value, text) in SIM_ARGUMENTS.items()
     ]
     whole_rig = PythonLaunchDescriptionSource(str(Path(__file__).with_name('rig.launch.py')))
-    # the included file sees these arguments in its own scope's configuration
-    return LaunchDescription(
-        [*arguments, IncludeLaunchDescription(whole_rig), OpaqueFunction(function=_start)]
-    )
+    passed = {name: LaunchConfiguration(name) for name in SIM_ARGUMENTS}
+    include = IncludeLaunchDescription(whole_rig, launch_arguments=passed.items())
+    return LaunchDescription([*arguments, include, OpaqueFunction(function=_start)])
