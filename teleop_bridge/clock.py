@@ -37,5 +37,5 @@ class SessionClock:
         return monotonic_ns + self.offset_ns
 
     def wall_drift_ns(self) -> int:
-        """Return wall time minus session time, ns: zero but for drift, a step when the wall steps."""
+        """Return wall time minus session time, ns: drift, and every step of the wall clock."""
         return time.time_ns() - self.now_ns()

@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of teleop_bridge; FlywheelError is the root of every error that the suite raises on purpose."""
+"""Errors of teleop_bridge; FlywheelError is the root of all that the suite raises on purpose."""
 
 
 class FlywheelError(Exception):

@@ -26,8 +26,8 @@ CONVERGED_RAD = 0.01  # how near a joint is to its source when a handover or an 
 class TakeoverMode(Enum):
     """How the hand's pose becomes a command at a takeover."""
 
-    ABSOLUTE = 'absolute'        # the follower goes to the leader's pose
-    OFFSET = 'offset'            # the hand moves the follower from where it took over
+    ABSOLUTE = 'absolute'  # the follower goes to the leader's pose
+    OFFSET = 'offset'  # the hand moves the follower from where it took over
     ALIGN_FIRST = 'align_first'  # authority moves once the leader is at the follower's pose
 
 
@@ -39,11 +39,11 @@ class FollowerOutput:
     command: Vector | None  # None until the follower's pose is known
     weight: float
     phase: Phase
-    source: str             # human, policy, blend or none
+    source: str  # human, policy, blend or none
     intervention_id: str
     converged: bool
-    handover_ended: bool    # in this very period
-    reason: str             # why it holds or approaches, else empty
+    handover_ended: bool  # in this very period
+    reason: str  # why it holds or approaches, else empty
 
 
 class FollowerCore:
@@ -63,9 +63,9 @@ class FollowerCore:
         self._human: JointSample | None = None
         self._policy: JointSample | None = None
         self._measured: JointSample | None = None
-        self._offset = np.zeros(len(self._names))       # of the hand, in offset takeovers
+        self._offset = np.zeros(len(self._names))  # of the hand, in offset takeovers
         self._residual: FadeOut | None = None  # executed minus blend, fading
-        self._pending_id: str | None = None             # a takeover that waits for alignment
+        self._pending_id: str | None = None  # a takeover that waits for alignment
         self._last_ns: int | None = None
         self._last_wanted: Vector | None = None
         self._wanted_rate = np.zeros(len(self._names))
@@ -103,7 +103,7 @@ class FollowerCore:
         self._stopped = True
 
     def reset(self) -> None:
-        """Leave the stop: the follower approaches its source slowly, from where it was measured."""
+        """Leave the stop: the follower approaches its source slowly."""
         self._stopped = False
         self._approach()
 
@@ -141,10 +141,12 @@ class FollowerCore:
     def _aligned(self) -> bool:
         if self._human is None:
             return False
-        return bool(np.all(np.abs(self._human.positions - self._limiter.positions) < CONVERGED_RAD))
+        return bool(
+            np.all(np.abs(self._human.positions - self._limiter.positions) < CONVERGED_RAD)
+        )
 
     def _reseed(self, now_ns: int) -> None:
-        """Start the blend from what is being executed; what limits held back fades with the ramp."""
+        """Start from what is being executed; what limits held back fades with the ramp."""
         if self._last_wanted is None:
             return
         ramp_ns = self._settings.ramp_ns
@@ -183,7 +185,7 @@ class FollowerCore:
         return ''
 
     def _approach(self) -> None:
-        """Go to the source slowly next, as at the start: whatever it did meanwhile was not followed."""
+        """Go to the source slowly next: what it did meanwhile was not followed."""
         self._approaching = True
         self._residual = None
         self._last_wanted = None
@@ -195,7 +197,7 @@ class FollowerCore:
         if distance[worst] > self._settings.startup_max_distance:
             reason = (
                 f"joint '{self._names[worst]}' is {distance[worst]:.2f} from its source, "
-                f'more than {self._settings.startup_max_distance:.2f}: move the leader to the follower'
+                f'more than {self._settings.startup_max_distance:.2f}: bring the leader near'
             )
             return self._held(now_ns, reason, dt_s=dt_s)
         velocity = self._settings.startup_velocity
@@ -206,8 +208,15 @@ class FollowerCore:
             return self._driven(command, wanted, now_ns)
         state = self._authority.state(now_ns)
         return FollowerOutput(
-            now_ns, command, state.weight, Phase.STARTUP, self._source(state.weight),
-            state.intervention_id, state.converged, False, 'approaching its source slowly',
+            now_ns,
+            command,
+            state.weight,
+            Phase.STARTUP,
+            self._source(state.weight),
+            state.intervention_id,
+            state.converged,
+            False,
+            'approaching its source slowly',
         )
 
     def _driven(self, command: Vector, wanted: Vector, now_ns: int) -> FollowerOutput:
@@ -215,8 +224,15 @@ class FollowerCore:
         ended = near and self._authority.settle(now_ns)
         state = self._authority.state(now_ns)
         return FollowerOutput(
-            now_ns, command, state.weight, state.phase, self._source(state.weight),
-            state.intervention_id, state.converged, ended, '',
+            now_ns,
+            command,
+            state.weight,
+            state.phase,
+            self._source(state.weight),
+            state.intervention_id,
+            state.converged,
+            ended,
+            '',
         )
 
     def _held(
@@ -232,8 +248,15 @@ class FollowerCore:
             command = self._limiter.brake(dt_s)
         state = self._authority.state(now_ns)
         return FollowerOutput(
-            now_ns, command, state.weight, phase, 'none', state.intervention_id, state.converged,
-            False, reason,
+            now_ns,
+            command,
+            state.weight,
+            phase,
+            'none',
+            state.intervention_id,
+            state.converged,
+            False,
+            reason,
         )
 
     def _elapsed_s(self, now_ns: int) -> float:

@@ -33,8 +33,8 @@ class Event:
 class InterventionLog:
     """Begins, ends and labels interventions, one at a time.
 
-    A label may come at the moment or within ``label_window_ns`` after the end; what was never named
-    stays unnamed.
+    A label may come at the moment or within ``label_window_ns`` after the end; what was never
+    named stays unnamed.
     """
 
     def __init__(self, *, reasons: tuple[str, ...], label_window_ns: int) -> None:
@@ -68,25 +68,31 @@ class InterventionLog:
         return Event(now_ns, ended, InterventionEvent.END, self._known[ended])
 
     def converged(self, stamp_ns: int) -> Event | None:
-        """Say that the executed command has converged; None where no handover was under way."""
+        """Say that the command has converged; None where no handover was under way."""
         handover, self._handover = self._handover, None
         if handover is None:
             return None
         return Event(stamp_ns, handover, InterventionEvent.CONVERGED, self._known[handover])
 
-    def label(self, *, id: str, kind: str, reason: str, note: str, now_ns: int) -> Event:
-        """Name the kind and reason of one, the latest where ``id`` is empty.
+    def label(
+        self, *, intervention_id: str, kind: str, reason: str, note: str, now_ns: int
+    ) -> Event:
+        """Name the kind and reason of one, the latest where ``intervention_id`` is empty.
 
         Raises InterventionError, naming what is allowed.
         """
         if not self._known:
             raise InterventionError('there is no intervention to label yet')
-        id = id or next(reversed(self._known))
-        if id not in self._known:
-            raise InterventionError(f"no intervention '{id}' (latest: {next(reversed(self._known))})")
-        if now_ns - self._ended_ns.get(id, now_ns) > self._label_window_ns:
+        labelled = intervention_id or next(reversed(self._known))
+        if labelled not in self._known:
+            raise InterventionError(
+                f"no intervention '{labelled}' (latest: {next(reversed(self._known))})"
+            )
+        if now_ns - self._ended_ns.get(labelled, now_ns) > self._label_window_ns:
             window_s = self._label_window_ns / 1e9
-            raise InterventionError(f'{id} ended more than {window_s:.0f} s ago: label it in review')
+            raise InterventionError(
+                f'{labelled} ended more than {window_s:.0f} s ago: label it in review'
+            )
         kinds = [option.value for option in InterventionKind]
         if kind not in kinds:
             raise InterventionError(f"kind: expected one of {', '.join(kinds)}, found '{kind}'")
@@ -96,8 +102,8 @@ class InterventionLog:
             )
         if reason == 'other' and not note:
             raise InterventionError("reason 'other' needs a note")
-        trigger = self._known[id]
-        return Event(now_ns, id, InterventionEvent.LABEL, trigger, kind, reason, note)
+        trigger = self._known[labelled]
+        return Event(now_ns, labelled, InterventionEvent.LABEL, trigger, kind, reason, note)
 
 
 class ThresholdTrigger:
@@ -105,7 +111,9 @@ class ThresholdTrigger:
 
     def __init__(self, *, high: float, low: float) -> None:
         if low > high:
-            raise InterventionError(f'a trigger re-arms below its threshold: {low:g} is above {high:g}')
+            raise InterventionError(
+                f'a trigger re-arms below its threshold: {low:g} is above {high:g}'
+            )
         self._high = high
         self._low = low
         self._armed = True
@@ -124,8 +132,8 @@ class LeaderMotionTrigger:
     """Fires when the leader is moved on purpose: fast enough, and far from where it rested.
 
     Both must hold at once for one joint: a knock is fast but short, a slow sag is far but slow.
-    ``speed`` per second and ``distance`` are in joint units. It re-arms when the leader has rested,
-    below half the speed, for ``rest_ns``.
+    ``speed`` per second and ``distance`` are in joint units. It re-arms when the leader has
+    rested, below half the speed, for ``rest_ns``.
     """
 
     def __init__(self, *, speed: float, distance: float, rest_ns: int = 300_000_000) -> None:

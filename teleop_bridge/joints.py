@@ -75,7 +75,7 @@ class JointMerger:
         self._stamps.update(dict.fromkeys(picked, stamp_ns))
 
     def latest(self) -> JointSample | None:
-        """Return all joints in declared order, stamped with the oldest; None until each was seen."""
+        """Return all joints in order, stamped with the oldest; None until each was seen."""
         if len(self._positions) < len(self.names):
             return None
         positions = np.array([self._positions[name] for name in self.names])

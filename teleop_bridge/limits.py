@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a command may be: inside position, velocity and acceleration limits, near the measurement."""
+"""What a command may be: inside the joints' limits and near the measurement."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Limiter:
     ) -> Vector:
         """Move one control period towards ``wanted`` and return the command.
 
-        ``measured`` bounds how far the command may lead the follower; ``max_velocity``, per second,
-        lowers every joint's velocity limit, as at start-up.
+        ``measured`` bounds how far the command may lead the follower; ``max_velocity``, per
+        second, lowers every joint's velocity limit, as at start-up.
         """
         goal = np.clip(wanted, self._lower, self._upper)
         if measured is not None:

@@ -32,11 +32,13 @@ class LeaderMapping:
         self._unwrapped: dict[str, float] = {}
 
     def map(self, names: Sequence[str], positions: Sequence[float], stamp_ns: int) -> JointSample:
-        """Map one leader message; raises JointError, naming the joint, and keeps its state then."""
+        """Map one leader message; raises JointError, naming the joint."""
         picked = select_joints(self._sources, names, positions, strict=self._strict)
         values = []
         for row in self._rows:
-            angle = self._unwrap(row.source, picked[row.source]) if row.wrap else picked[row.source]
+            angle = (
+                self._unwrap(row.source, picked[row.source]) if row.wrap else picked[row.source]
+            )
             values.append(row.sign * row.scale * angle + row.offset)
         return JointSample(self._names, np.array(values), stamp_ns)
 

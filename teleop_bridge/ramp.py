@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""Authority's way between policy (0) and human (1): smooth, in bounds, free to turn at any time."""
+"""Authority's way between policy (0) and human (1): smooth, and free to turn at any time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ _TURN = 1 / 3  # of the ramp's duration: how long a change of direction takes
 class Ramp:
     """The weight is u^2 (3 - 2u) of a progress u that runs between 0 and 1.
 
-    That cubic has slope zero at both ends, so the weight is C1 wherever u is cut off there. From an
-    end, u runs at 1/duration, and the ramp takes exactly its duration. Turned round on the way, u
-    changes its speed steadily over a third of the duration, so that the turn has no kink either.
+    That cubic has slope zero at both ends, so the weight is C1 wherever u is cut off there. From
+    an end, u runs at 1/duration, and the ramp takes exactly its duration. Turned round on the way,
+    u changes its speed steadily over a third of the duration, so that the turn has no kink either.
     """
 
     def __init__(self, *, duration_ns: int, weight: float) -> None:
         self._duration_ns = duration_ns
         self._target = weight
         self._start_ns = 0
-        self._origin = weight     # progress and speed (per duration) at the last change of target
+        self._origin = weight  # progress and speed (per duration) at the last change of target
         self._speed = 0.0
 
     @property

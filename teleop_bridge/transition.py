@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class FadeOut:
-    """A cubic Hermite segment from ``origin`` with ``slope`` (per ``duration_ns``) to zero at rest.
+    """A cubic Hermite segment from ``origin`` and ``slope`` (per ``duration_ns``) to zero.
 
     Arrays have shape (n,).
     """

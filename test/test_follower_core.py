@@ -165,7 +165,10 @@ def test_every_limit_is_kept_through_a_handover_between_moving_sources() -> None
     rates = np.diff(positions, axis=0) / 0.01
     assert positions.max() <= 2 and positions[:, 1].max() <= 1
     assert np.abs(rates).max() <= 4 + 1e-9
-    inside = np.abs(positions[2:]) < [2, 1]  # a position limit stops harder than any acceleration limit
+    inside = np.abs(positions[2:]) < [
+        2,
+        1,
+    ]  # a position limit stops harder than any acceleration limit
     assert np.abs(np.diff(rates, axis=0))[inside].max() / 0.01 <= 40 + 1e-6
 
 

@@ -29,7 +29,9 @@ def test_an_intervention_is_told_event_by_event_under_one_id() -> None:
     converged = interventions.converged(6 * S)
     end = interventions.end(8 * S)
     back = interventions.converged(9 * S)
-    label = interventions.label(id='', kind='goal', reason='wrong grasp', note='', now_ns=20 * S)
+    label = interventions.label(
+        intervention_id='', kind='goal', reason='wrong grasp', note='', now_ns=20 * S
+    )
     assert converged is not None and back is not None
     events = [begin, converged, end, back, label]
     assert {event.id for event in events} == {begin.id}
@@ -60,7 +62,7 @@ def test_one_at_a_time() -> None:
         ({'kind': 'speed'}, "kind: expected one of safety, goal, quality, found 'speed'"),
         ({'reason': 'bad'}, "reason: expected one of wrong grasp, other, found 'bad'"),
         ({'reason': 'other'}, "reason 'other' needs a note"),
-        ({'id': 'i9'}, "no intervention 'i9'"),
+        ({'intervention_id': 'i9'}, "no intervention 'i9'"),
         ({'now_ns': 70 * S}, 'ended more than 60 s ago'),
     ],
 )
@@ -68,7 +70,10 @@ def test_a_label_that_does_not_fit_is_refused(label: dict[str, object], message:
     interventions = log()
     interventions.begin(Trigger.SERVICE, 0)
     interventions.end(1 * S)
-    given = {'id': '', 'kind': 'goal', 'reason': 'wrong grasp', 'note': '', 'now_ns': 2 * S}
+    given = {
+        'intervention_id': '', 'kind': 'goal', 'reason': 'wrong grasp', 'note': '',
+        'now_ns': 2 * S,
+    }
     with pytest.raises(InterventionError, match=message):
         interventions.label(**(given | label))
 
@@ -76,7 +81,13 @@ def test_a_label_that_does_not_fit_is_refused(label: dict[str, object], message:
 def test_a_threshold_fires_once_until_it_has_fallen() -> None:
     trigger = ThresholdTrigger(high=1.0, low=0.8)
     assert [trigger.update(v) for v in (0.5, 1.0, 1.2, 0.9, 1.1, 0.7, 1.0)] == [
-        False, True, False, False, False, False, True,
+        False,
+        True,
+        False,
+        False,
+        False,
+        False,
+        True,
     ]
 
 

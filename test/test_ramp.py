@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 import numpy as np
 
 from teleop_bridge.ramp import Ramp
@@ -30,7 +31,9 @@ def test_the_ramp_takes_its_time_and_rests_at_both_ends() -> None:
     assert weights[10 + 75] == 0.5
     assert np.all(weights[160:] == 1.0)
     slopes = np.diff(weights)
-    assert abs(slopes[10]) < 2e-4 and abs(slopes[159]) < 2e-4  # C1: no kink where it starts and ends
+    assert (
+        abs(slopes[10]) < 2e-4 and abs(slopes[159]) < 2e-4
+    )  # C1: no kink where it starts and ends
     assert np.all(slopes >= 0)
 
 

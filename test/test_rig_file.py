@@ -25,10 +25,12 @@ leader:
     pan: {source: leader_pan, sign: -1, offset: 0.1}
     grip: {scale: 1.5}
 streams:
-  state: {topic: joint_states, type: sensor_msgs/msg/JointState, role: state, rate_hz: 100,
-          max_age_ms: 30}
-  command: {topic: follower/command, type: sensor_msgs/msg/JointState, role: action, max_age_ms: 20.5}
-  front: {topic: camera/front/image_raw, type: sensor_msgs/msg/Image, role: camera, max_age_ms: 100}
+  state: {topic: joint_states, type: sensor_msgs/msg/JointState, role: state,
+          rate_hz: 100, max_age_ms: 30}
+  command: {topic: follower/command, type: sensor_msgs/msg/JointState, role: action,
+            max_age_ms: 20.5}
+  front: {topic: camera/front/image_raw, type: sensor_msgs/msg/Image, role: camera,
+          max_age_ms: 100}
 cameras:
   front: {image: front, width: 640, height: 480, frame_id: front, parent_frame: base,
           xyz: [0.1, 0, 0.5], rpy: [0, 1.57, 0], measured: by tape, source: sim}
@@ -59,21 +61,37 @@ def test_a_rig_is_read_whole() -> None:
     [
         ('rig: bench', 'rigg: bench', 'rig: required key is missing'),
         ('robot_type: so101', 'robot: so101', 'robot: unknown key .known here: .*robot_type'),
-        ('rate_hz: 100, ramp', 'rate_hz: fast, ramp', "follower.rate_hz: expected a finite number"),
+        (
+            'rate_hz: 100, ramp',
+            'rate_hz: fast, ramp',
+            'follower.rate_hz: expected a finite number',
+        ),
         ('ramp_ms: 150', 'ramp_ms: 0', 'follower.ramp_ms: expected more than 0, found 0'),
         ('lower: -1.9', 'lower: 2.5', r'joints.pan.lower: expected less than upper \(1.9\)'),
         ('lower: -1.9', 'lower: .nan', 'joints.pan.lower: expected a finite number, found nan'),
         ('sign: -1', 'sign: 2', 'leader.mapping.pan.sign: expected 1 or -1, found 2'),
         ('    grip: {scale: 1.5}\n', '', "leader.mapping: joint 'grip' is not mapped"),
         ('    grip: {scale: 1.5}', '    fist: {scale: 1.5}', 'leader.mapping.fist: no such joint'),
-        ('role: action', 'role: acting', "streams.command.role: expected one of leader, .*'acting'"),
-        (', max_age_ms: 20.5', '', 'streams.command.max_age_ms: required for the role action'),
-        ('msg/Image', 'Image', "streams.front.type: expected a name such as"),
-        ('image: front', 'image: state', "cameras.front.image: expected a stream of the role camera"),
+        (
+            'role: action',
+            'role: acting',
+            "streams.command.role: expected one of leader, .*'acting'",
+        ),
+        ('max_age_ms: 20.5', '', 'streams.command.max_age_ms: required for the role action'),
+        ('msg/Image', 'Image', 'streams.front.type: expected a name such as'),
+        (
+            'image: front',
+            'image: state',
+            'cameras.front.image: expected a stream of the role camera',
+        ),
         ('rpy: [0, 1.57, 0], ', '', 'cameras.front.rpy: xyz and rpy are given together'),
         ('rpy: [0, 1.57, 0]', 'rpy: [0, 1.57]', 'cameras.front.rpy: expected three numbers'),
-        ('topic: follower/command', 'topic: camera/front/image_raw', 'streams.front.type: .* is sensor'),
-        ('  front: {topic', '  state: {topic', "line 15: key 'state' is given twice"),
+        (
+            'topic: follower/command',
+            'topic: camera/front/image_raw',
+            'streams.front.type: .* is sensor',
+        ),
+        ('  front: {topic', '  state: {topic', "line 16: key 'state' is given twice"),
         ('robot_type: so101', 'robot_type: [', 'line'),
     ],
 )

@@ -31,7 +31,9 @@ from teleop_bridge.exceptions import DeviceError
 IDS = (1, 2, 3, 4, 5, 6)
 NAMES = ('shoulder_pan', 'shoulder_lift', 'elbow_flex', 'wrist_flex', 'wrist_roll', 'gripper')
 CLOCK = SessionClock(offset_ns=1_000)
-PATIENCE_NS = 200_000_000  # a loaded machine runs the emulator late; its delayed replies are later still
+PATIENCE_NS = (
+    200_000_000  # a loaded machine runs the emulator late; its delayed replies are later still
+)
 
 
 def calibration() -> Calibration:
@@ -44,7 +46,9 @@ def calibration() -> Calibration:
 
 
 @pytest.fixture(params=['feetech', 'dynamixel'])
-def rig(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[ServoEmulator, ServoModel]]:
+def rig(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[tuple[ServoEmulator, ServoModel]]:
     feetech = request.param == 'feetech'
     model = FEETECH_STS if feetech else DYNAMIXEL_X
     protocol = FeetechProtocol() if feetech else DynamixelProtocol()
@@ -61,9 +65,7 @@ def put(emulator: ServoEmulator, model: ServoModel, servo_id: int, ticks: int) -
 
 def make_arm(emulator: ServoEmulator, model: ServoModel) -> BusArm:
     def make_bus() -> SdkBus:
-        return SdkBus(
-            port=str(emulator.link), model=model, ids=IDS, reply_timeout_ns=PATIENCE_NS
-        )
+        return SdkBus(port=str(emulator.link), model=model, ids=IDS, reply_timeout_ns=PATIENCE_NS)
 
     arm = BusArm(make_bus=make_bus, calibration=calibration(), clock=CLOCK)
     arm.open()
@@ -135,7 +137,11 @@ def test_losses_in_a_row_give_nothing(rig: tuple[ServoEmulator, ServoModel]) -> 
     emulator.drop = 3 * len(IDS)
     results = [arm.poll(0) for _ in range(3)]
     arm.close()
-    assert [result for result, _ in results] == [ReadResult.BRIDGED, ReadResult.LOST, ReadResult.LOST]
+    assert [result for result, _ in results] == [
+        ReadResult.BRIDGED,
+        ReadResult.LOST,
+        ReadResult.LOST,
+    ]
     assert results[1][1] is None
     assert arm.counters.lost == 2
 
@@ -215,7 +221,9 @@ def test_lerobot_calibration_is_read(tmp_path: Path) -> None:
         ('servos: [', 'not a calibration file'),
     ],
 )
-def test_a_bad_calibration_file_is_one_clear_error(tmp_path: Path, text: str, message: str) -> None:
+def test_a_bad_calibration_file_is_one_clear_error(
+    tmp_path: Path, text: str, message: str
+) -> None:
     path = tmp_path / 'bad.yaml'
     path.write_text(text)
     with pytest.raises(DeviceError, match=message):

@@ -18,12 +18,12 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
-
-from teleop_bridge.nodes.convert import to_ns, to_stamp  # noqa: E402
-from teleop_bridge.nodes.qos import EVENT, SENSOR, STREAM  # noqa: E402
-from teleop_bridge.clock import SessionClock  # noqa: E402
 from teleop_flywheel.msg import Authority, Intervention  # noqa: E402
 from teleop_flywheel.srv import LabelIntervention  # noqa: E402
+
+from teleop_bridge.clock import SessionClock  # noqa: E402
+from teleop_bridge.nodes.convert import to_ns, to_stamp  # noqa: E402
+from teleop_bridge.nodes.qos import EVENT, SENSOR, STREAM  # noqa: E402
 
 RIG = """
 rig: live
@@ -35,14 +35,19 @@ leader:
     a: {source: lead_a, sign: -1}
     b: {source: lead_b}
 streams:
-  leader: {topic: leader/joint_states, type: sensor_msgs/msg/JointState, role: leader, max_age_ms: 200}
-  human: {topic: leader/command, type: sensor_msgs/msg/JointState, role: human_proposal, max_age_ms: 200}
+  leader: {topic: leader/joint_states, type: sensor_msgs/msg/JointState, role: leader,
+           max_age_ms: 200}
+  human: {topic: leader/command, type: sensor_msgs/msg/JointState, role: human_proposal,
+          max_age_ms: 200}
   policy: {topic: policy/command, type: sensor_msgs/msg/JointState, role: policy_proposal,
            max_age_ms: 200}
-  action: {topic: follower/command, type: sensor_msgs/msg/JointState, role: action, max_age_ms: 200}
+  action: {topic: follower/command, type: sensor_msgs/msg/JointState, role: action,
+           max_age_ms: 200}
   state: {topic: joint_states, type: sensor_msgs/msg/JointState, role: state, max_age_ms: 200}
-  authority: {topic: authority, type: teleop_flywheel/msg/Authority, role: authority, max_age_ms: 200}
-  intervention: {topic: intervention, type: teleop_flywheel/msg/Intervention, role: intervention}
+  authority: {topic: authority, type: teleop_flywheel/msg/Authority, role: authority,
+              max_age_ms: 200}
+  intervention: {topic: intervention, type: teleop_flywheel/msg/Intervention,
+                 role: intervention}
 follower: {rate_hz: 100, ramp_ms: 150, max_age_ms: 500, startup_velocity: 4}
 """
 
@@ -97,7 +102,9 @@ class Arm:
 
     def wait_for_phase(self, phase: int) -> None:
         wait_until(
-            lambda: bool(self.authority) and self.authority[-1].phase == phase, self.spin, f'phase {phase}'
+            lambda: bool(self.authority) and self.authority[-1].phase == phase,
+            self.spin,
+            f'phase {phase}',
         )
 
 
@@ -119,7 +126,9 @@ def arm(tmp_path: Path) -> Iterator[Arm]:
 
 def test_a_takeover_from_trigger_to_label(arm: Arm) -> None:
     arm.wait_for_phase(Authority.PHASE_HUMAN)
-    wait_until(lambda: abs(arm.joints['a'] + 0.3) < 0.01, arm.spin, 'the follower to be at the leader')
+    wait_until(
+        lambda: abs(arm.joints['a'] + 0.3) < 0.01, arm.spin, 'the follower to be at the leader'
+    )
     assert arm.joints['b'] == pytest.approx(-0.3, abs=0.01)
     refused = arm.call(Trigger, 'intervention/hand_back')
     assert not refused.success and 'no intervention is under way' in refused.message

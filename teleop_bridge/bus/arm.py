@@ -20,9 +20,9 @@ from teleop_bridge.joints import JointSample
 class ReadResult(Enum):
     """How one cycle's read went."""
 
-    FRESH = 'fresh'                # new positions
-    BRIDGED = 'bridged'            # one read failed: the last positions, with the stamp they had
-    LOST = 'lost'                  # reads fail one after another: nothing to give
+    FRESH = 'fresh'  # new positions
+    BRIDGED = 'bridged'  # one read failed: the last positions, with the stamp they had
+    LOST = 'lost'  # reads fail one after another: nothing to give
     DISCONNECTED = 'disconnected'  # the port is gone
 
 

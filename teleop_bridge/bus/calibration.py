@@ -67,7 +67,7 @@ class Calibration:
 
 
 def load_calibration(path: Path) -> Calibration:
-    """Read our YAML form or LeRobot's JSON; raises DeviceError naming file, key, expected, found."""
+    """Read our YAML form or LeRobot's JSON; raises DeviceError naming file and key."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -105,7 +105,7 @@ def save_calibration(path: Path, calibration: Calibration) -> None:
 
 
 def check_fit(calibration: Calibration, ticks: dict[int, int]) -> None:
-    """Check that an arm at rest is inside its calibrated ranges; raises DeviceError, naming joints."""
+    """Check that an arm is inside its calibrated ranges; raises DeviceError, naming joints."""
     outside = [
         f'{name} at {ticks[servo.id]}, range {servo.range_min} to {servo.range_max}'
         for name, servo in calibration.servos.items()
@@ -116,7 +116,11 @@ def check_fit(calibration: Calibration, ticks: dict[int, int]) -> None:
 
 
 def _servo(path: Path, name: str, entry: Any) -> ServoCalibration:
-    if not isinstance(entry, dict) or set(entry) - _SERVO_KEYS or _SERVO_KEYS - {'sign'} - set(entry):
+    if (
+        not isinstance(entry, dict)
+        or set(entry) - _SERVO_KEYS
+        or _SERVO_KEYS - {'sign'} - set(entry)
+    ):
         raise DeviceError(f"{path}: servo '{name}': expected keys {sorted(_SERVO_KEYS)}")
     servo = ServoCalibration(**entry)
     if servo.sign not in (1, -1):

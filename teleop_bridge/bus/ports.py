@@ -25,7 +25,9 @@ def list_ports() -> list[SerialPort]:
     try:
         from serial.tools import list_ports as pyserial
     except ImportError as error:
-        raise MissingDependencyError('serial devices need pyserial: pip install pyserial') from error
+        raise MissingDependencyError(
+            'serial devices need pyserial: pip install pyserial'
+        ) from error
     return [
         SerialPort(port.device, port.serial_number or '', port.description or '')
         for port in pyserial.comports()

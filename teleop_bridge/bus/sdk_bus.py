@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""The makers' SDKs behind ServoBus. Feetech's is a fork of Dynamixel's, so one adapter serves both."""
+"""The makers' SDKs behind ServoBus: Feetech's is a fork of Dynamixel's, so one adapter serves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SDKS = {
     'feetech_scs': ('scservo_sdk', 'feetech-servo-sdk', 1),
     'dynamixel_x': ('dynamixel_sdk', 'dynamixel-sdk', 2.0),
 }
-# The SDKs poll for replies in a busy loop; a blocking read lets the process's other threads run.
+# The SDKs poll for replies in a busy loop; a blocking read lets other threads run.
 _READ_WAIT_S = 0.001
 _PINGS = 3
 _SUCCESS = 0  # COMM_SUCCESS in both SDKs
@@ -38,8 +38,8 @@ _PORT_ERRORS = (OSError, termios.error)
 class SdkBus:
     """Servos of one family on one port.
 
-    ``reply_timeout_ns`` bounds the wait for one reply. The SDKs' own bound is 34 ms and more, which
-    would turn one lost packet into three missed cycles at 100 Hz.
+    ``reply_timeout_ns`` bounds the wait for one reply. The SDKs' own is 34 ms and more, which
+    would make one lost packet three missed cycles at 100 Hz.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class SdkBus:
         self._writer: Any = None
 
     def open(self) -> None:
-        """Open the port and check that every servo answers; raises DeviceError naming what fails."""
+        """Open the port and check that every servo answers; raises DeviceError."""
         sdk = self._import_sdk()
         port = sdk.PortHandler(self._port_name)
         timeout_ms = self._reply_timeout_ms

@@ -63,7 +63,7 @@ class ServoBus(Protocol):
     model: ServoModel
 
     def open(self) -> None:
-        """Open the port and check that every servo answers; raises DeviceError naming what fails."""
+        """Open the port and check that every servo answers; raises DeviceError."""
 
     def close(self) -> None:
         """Close the port; closing a closed one does nothing."""

@@ -10,6 +10,7 @@ import sys
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+from teleop_flywheel.msg import Authority, Intervention
 
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.exceptions import JointError, RigError
@@ -26,13 +27,14 @@ from teleop_bridge.nodes.session_clock import NodeClock
 from teleop_bridge.rig.loader import load_rig
 from teleop_bridge.rig.schema import Rig, Role, Stream
 from teleop_bridge.vocabulary import InterventionEvent, Phase
-from teleop_flywheel.msg import Authority, Intervention
 
 
 def _only(rig: Rig, role: Role) -> Stream:
     streams = rig.by_role(role)
     if len(streams) != 1:
-        raise RigError(f'{rig.path}: streams: expected one of the role {role.value}, found {len(streams)}')
+        raise RigError(
+            f'{rig.path}: streams: expected one of the role {role.value}, found {len(streams)}'
+        )
     return streams[0]
 
 
@@ -130,7 +132,9 @@ class FollowerNode(Node):
             self.get_logger().warning(f'{output.phase.name.lower()}: {output.reason}')
         self._last = output
         if output.command is not None:
-            self._commands.publish(to_joint_state(JointSample(self._names, output.command, now_ns)))
+            self._commands.publish(
+                to_joint_state(JointSample(self._names, output.command, now_ns))
+            )
         if output.weight > 0 and self._human_ns:
             self._lag.add(self._time.now_ns() - self._human_ns)
         message = Authority(

@@ -13,6 +13,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState, Joy
 from std_msgs.msg import Float32
 from std_srvs.srv import Trigger as TriggerService
+from teleop_flywheel.msg import Authority, Intervention
+from teleop_flywheel.srv import LabelIntervention
 
 from teleop_bridge.exceptions import JointError, RigError
 from teleop_bridge.intervention import (
@@ -33,8 +35,6 @@ from teleop_bridge.rig.loader import load_rig
 from teleop_bridge.rig.schema import Rig, Role
 from teleop_bridge.rig.tasks import DEFAULT_REASONS, load_tasks
 from teleop_bridge.vocabulary import Phase, Trigger
-from teleop_flywheel.msg import Authority, Intervention
-from teleop_flywheel.srv import LabelIntervention
 
 _NEVER = -1
 REARM_SHARE = 0.8  # of a threshold: where its trigger is ready again
@@ -54,15 +54,25 @@ class InterventionNode(Node):
         tasks = declare(self, 'tasks', '', 'path of the tasks file; empty: the usual reasons')
         task = declare(self, 'task', '', 'name of the task; empty: reasons of every task')
         window_s = declare(
-            self, 'label_window_s', 60.0, 'how long after its end an intervention can be named, s',
-            low=0.0, high=3600.0,
+            self,
+            'label_window_s',
+            60.0,
+            'how long after its end an intervention can be named, s',
+            low=0.0,
+            high=3600.0,
         )
         pre_s = declare(
-            self, 'pre_window_s', 1.0, 'span before the onset that shows what went wrong, s',
-            low=0.0, high=30.0,
+            self,
+            'pre_window_s',
+            1.0,
+            'span before the onset that shows what went wrong, s',
+            low=0.0,
+            high=30.0,
         )
         self._pre_window = Duration(seconds=pre_s).to_msg()
-        self._log = InterventionLog(reasons=_reasons(tasks, task), label_window_ns=round(window_s * 1e9))
+        self._log = InterventionLog(
+            reasons=_reasons(tasks, task), label_window_ns=round(window_s * 1e9)
+        )
         self._phase = Phase.HUMAN
         self._converged = True
         self._publisher = self.create_publisher(Intervention, streams[0].topic, EVENT)
@@ -79,8 +89,12 @@ class InterventionNode(Node):
 
     def _wire_motion(self, rig: Rig) -> None:
         speed = declare(
-            self, 'leader_speed', 0.5, 'speed at which a moved leader takes over, rad/s; 0: never',
-            low=0.0, high=20.0,
+            self,
+            'leader_speed',
+            0.5,
+            'speed at which a moved leader takes over, rad/s; 0: never',
+            low=0.0,
+            high=20.0,
         )
         distance = declare(
             self, 'leader_distance', 0.1, 'how far it must have been moved, rad', low=0.0, high=6.0
@@ -104,8 +118,12 @@ class InterventionNode(Node):
 
     def _wire_load(self, rig: Rig) -> None:
         limit = declare(
-            self, 'load_limit', 0.0, 'gripper load that takes over, unit of its stream; 0: never',
-            low=0.0, high=1000.0,
+            self,
+            'load_limit',
+            0.0,
+            'gripper load that takes over, unit of its stream; 0: never',
+            low=0.0,
+            high=1000.0,
         )
         if not limit:
             return
@@ -120,8 +138,12 @@ class InterventionNode(Node):
 
     def _wire_confidence(self) -> None:
         limit = declare(
-            self, 'confidence_limit', 0.0, "policy's confidence below which it is stopped; 0: never",
-            low=0.0, high=1.0,
+            self,
+            'confidence_limit',
+            0.0,
+            "policy's confidence below which it is stopped; 0: never",
+            low=0.0,
+            high=1.0,
         )
         if not limit:
             return
@@ -140,8 +162,12 @@ class InterventionNode(Node):
             ('hand_back', lambda: self._hand_back() and None),
         ):
             button = declare(
-                self, f'button_{name}', _NEVER, f'index of the Joy button for {name}; -1: none',
-                low=-1, high=63,
+                self,
+                f'button_{name}',
+                _NEVER,
+                f'index of the Joy button for {name}; -1: none',
+                low=-1,
+                high=63,
             )
             if button != _NEVER:
                 actions[button] = act
@@ -222,7 +248,7 @@ class InterventionNode(Node):
     ) -> LabelIntervention.Response:
         try:
             event = self._log.label(
-                id=request.id,
+                intervention_id=request.id,
                 kind=request.kind,
                 reason=request.reason,
                 note=request.note,
@@ -242,7 +268,9 @@ def _reasons(tasks_path: str, task: str) -> tuple[str, ...]:
     tasks = load_tasks(tasks_path)
     if task:
         return tasks.task(task).reasons
-    return tuple(dict.fromkeys(reason for entry in tasks.tasks.values() for reason in entry.reasons))
+    return tuple(
+        dict.fromkeys(reason for entry in tasks.tasks.values() for reason in entry.reasons)
+    )
 
 
 def main() -> None:

@@ -29,7 +29,9 @@ class LeaderNode(Node):
         rig = load_rig(declare_rig(self))
         sources, proposals = rig.by_role(Role.LEADER), rig.by_role(Role.HUMAN_PROPOSAL)
         if not sources or not proposals:
-            raise RigError(f'{rig.path}: streams: a leader needs the roles leader and human_proposal')
+            raise RigError(
+                f'{rig.path}: streams: a leader needs the roles leader and human_proposal'
+            )
         self._mapping = LeaderMapping(rig)
         self._refusals = Refusals(self)
         self._mapped = 0

@@ -21,7 +21,9 @@ class InterventionMarker:
     """Shows an intervention from its begin to its end."""
 
     def __init__(self, node: Node) -> None:
-        self._frame = declare(node, 'marker_frame', 'base', 'frame that the RViz text stands over')
+        self._frame = declare(
+            node, 'marker_frame', 'base_link', 'frame that the RViz text stands over'
+        )
         self._publisher = node.create_publisher(Marker, '~/marker', LATCHED)
         self._shown = False
 

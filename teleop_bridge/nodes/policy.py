@@ -40,7 +40,9 @@ class PolicyNode(Node):
         super().__init__('policy')
         rig = load_rig(declare_rig(self))
         plugin = declare(self, 'plugin', '', 'the policy as module:Class')
-        checkpoint = declare(self, 'checkpoint', '', 'path of its checkpoint; empty where it has none')
+        checkpoint = declare(
+            self, 'checkpoint', '', 'path of its checkpoint; empty where it has none'
+        )
         proposals = rig.by_role(Role.POLICY_PROPOSAL)
         if not proposals:
             raise RigError(f'{rig.path}: streams: none has the role policy_proposal')

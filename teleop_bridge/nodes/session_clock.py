@@ -17,7 +17,8 @@ OFFSET_TOPIC = 'session/clock_offset'
 class NodeClock:
     """Session time as the recorder fixed it, or ROS time where the rig declares that.
 
-    Until the recorder has told its offset, session time is wall time as it was when the node began.
+    Until the recorder has told its offset, session time starts from the wall time of the node's
+    start.
     """
 
     def __init__(self, node: Node, rig: Rig) -> None:

@@ -51,9 +51,9 @@ class ActionChunk:
 class Policy(Protocol):
     """Proposes actions from observations; keeps its own history between calls."""
 
-    inputs: tuple[str, ...]   # streams that it needs beside the state, by the rig's names
-    checkpoint: str           # hash of what it was loaded from, as bags and catalogs name it
-    period_ns: int            # how often it wants to be asked
+    inputs: tuple[str, ...]  # streams that it needs beside the state, by the rig's names
+    checkpoint: str  # hash of what it was loaded from, as bags and catalogs name it
+    period_ns: int  # how often it wants to be asked
 
     def reset(self) -> None:
         """Forget the episode."""
@@ -88,4 +88,6 @@ def check_chunk(chunk: ActionChunk, rig: Rig) -> None:
         raise PolicyError('the policy proposed times that do not increase')
     bad = np.argwhere(~np.isfinite(chunk.positions))
     if len(bad):
-        raise PolicyError(f"the policy proposed a value that is not finite for '{names[bad[0][1]]}'")
+        raise PolicyError(
+            f"the policy proposed a value that is not finite for '{names[bad[0][1]]}'"
+        )

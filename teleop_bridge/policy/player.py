@@ -41,7 +41,11 @@ class PolicyPlayer:
 
         Raises PolicyError where the policy proposes what no follower can take.
         """
-        if now_ns >= self._next_ns and observation is not None and self._fresh(observation, now_ns):
+        if (
+            now_ns >= self._next_ns
+            and observation is not None
+            and self._fresh(observation, now_ns)
+        ):
             self._next_ns = now_ns + self._policy.period_ns
             chunk = self._policy.propose(observation)
             if chunk is not None:

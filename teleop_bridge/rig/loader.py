@@ -104,7 +104,9 @@ def _stream(name: str, section: Section, clock: Clock) -> Stream:
         units=section.text('units', ''),
     )
     if stream.type.count('/') != 2:
-        section.fail('type', f"expected a name such as sensor_msgs/msg/Image, found '{stream.type}'")
+        section.fail(
+            'type', f"expected a name such as sensor_msgs/msg/Image, found '{stream.type}'"
+        )
     if role in _ALIGNED_ROLES and stream.max_age_ns is None and not stream.latched:
         section.fail('max_age_ms', f'required for the role {role.value}')
     if stream.clock is not clock:
@@ -191,7 +193,7 @@ def _follower(section: Section | None) -> Follower:
         takeover=section.text('takeover', default.takeover),
     )
     if follower.takeover not in _TAKEOVERS:
-        section.fail('takeover', f"expected one of {', '.join(_TAKEOVERS)}")
+        section.fail('takeover', f'expected one of {", ".join(_TAKEOVERS)}')
     section.done()
     return follower
 
@@ -206,9 +208,7 @@ def _include(section: Section) -> LaunchInclude:
     return include
 
 
-def _check_streams(
-    top: Section, streams: tuple[Stream, ...], joints: tuple[Joint, ...]
-) -> None:
+def _check_streams(top: Section, streams: tuple[Stream, ...], joints: tuple[Joint, ...]) -> None:
     topics: dict[str, str] = {}
     for stream in streams:
         twin = topics.setdefault(stream.topic.lstrip('/'), stream.name)

@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""Read mappings out of YAML so that every mistake names its file, its key and what was expected."""
+"""Read mappings out of YAML so that a mistake names its file, key and what was expected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from teleop_bridge.exceptions import RigError
 
 E = TypeVar('E', bound=Enum)
 _REQUIRED: Any = object()
-_KINDS = {str: 'text', bool: 'true or false', int: 'a whole number', dict: 'a mapping', list: 'a list'}
+_KINDS = {
+    str: 'text',
+    bool: 'true or false',
+    int: 'a whole number',
+    dict: 'a mapping',
+    list: 'a list',
+}
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -61,13 +67,22 @@ class Section:
         return value
 
     def number(
-        self, key: str, default: Any = _REQUIRED, *, low: float = -math.inf, above: float = -math.inf
+        self,
+        key: str,
+        default: Any = _REQUIRED,
+        *,
+        low: float = -math.inf,
+        above: float = -math.inf,
     ) -> Any:
         """Take a finite number that is at least ``low`` and more than ``above``."""
         value = self._pop(key, default)
         if value is default:
             return value
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, (int, float))
+            or not math.isfinite(value)
+        ):
             self._fail(key, f'expected a finite number, found {_describe(value)}')
         if value < low or value <= above:
             bound = f'at least {low:g}' if low > -math.inf else f'more than {above:g}'
@@ -96,7 +111,8 @@ class Section:
         if value is None:
             return None
         numbers = isinstance(value, list) and all(
-            isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) for v in value
+            isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v)
+            for v in value
         )
         if not numbers or len(value) != 3:
             self._fail(key, f'expected three numbers, found {_describe(value)}')
@@ -167,13 +183,15 @@ class Section:
 
     def _fail(self, key: str, problem: str) -> NoReturn:
         where = '.'.join(part for part in (self._where, key) if part)
-        raise RigError(f'{self._file}: {where}: {problem}' if where else f'{self._file}: {problem}')
+        raise RigError(
+            f'{self._file}: {where}: {problem}' if where else f'{self._file}: {problem}'
+        )
 
 
 def parse_yaml(text: str, file: str) -> Section:
     """Parse a file's text as one section; raises RigError naming the line where it is no YAML."""
     try:
-        return Section(yaml.load(text, Loader=_UniqueKeyLoader), file=file)  # noqa: S506
+        return Section(yaml.load(text, Loader=_UniqueKeyLoader), file=file)
     except yaml.YAMLError as error:
         mark = getattr(error, 'problem_mark', None)
         line = f' line {mark.line + 1}:' if mark else ''

@@ -15,7 +15,7 @@ DEFAULT_REASONS = ('wrong object', 'wrong grasp', 'about to collide', 'too slow'
 
 @dataclass(frozen=True)
 class Location:
-    """A place where the operator is asked to put the object; ``xyz`` in the rig's base frame, m."""
+    """A place where the operator is asked to put the object; ``xyz`` in the base frame, m."""
 
     id: str
     description: str = ''
@@ -31,11 +31,11 @@ class Task:
     text: str
     locations: tuple[Location, ...] = ()
     reasons: tuple[str, ...] = DEFAULT_REASONS
-    time_limit_s: float = 0.0   # of an episode, 0 without a limit
+    time_limit_s: float = 0.0  # of an episode, 0 without a limit
     reset_limit_s: float = 0.0
 
     def location(self, location_id: str) -> Location:
-        """Return the location of that id; RigError, naming those that exist, where there is none."""
+        """Return the location of that id; RigError, naming those that exist."""
         for location in self.locations:
             if location.id == location_id:
                 return location

@@ -32,9 +32,13 @@ def environment(domain: int) -> dict[str, str]:
 
 
 @contextmanager
-def node(module: str, domain: int, log: Path, **parameters: object) -> Iterator[subprocess.Popen[bytes]]:
+def node(
+    module: str, domain: int, log: Path, **parameters: object
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a node's module until the block ends, then SIGINT it; fails where it ends uncleanly."""
-    arguments = [argument for name, value in parameters.items() for argument in ('-p', f'{name}:={value}')]
+    arguments = [
+        argument for name, value in parameters.items() for argument in ('-p', f'{name}:={value}')
+    ]
     command = [sys.executable, '-m', module, '--ros-args', *arguments]
     with log.open('wb') as output:
         process = subprocess.Popen(

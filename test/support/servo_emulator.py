@@ -27,7 +27,7 @@ class Protocol(ABC):
 
     @abstractmethod
     def take(self, buffer: bytearray) -> tuple[int, int, bytes] | None:
-        """Remove one packet (id, instruction, parameters) from the front; None if none is whole."""
+        """Remove one packet (id, instruction, parameters) from the front, if one is whole."""
 
     @abstractmethod
     def status(self, servo_id: int, parameters: bytes) -> bytes:
@@ -83,12 +83,18 @@ class DynamixelProtocol(Protocol):
             packet = bytes(buffer[:total])
             del buffer[:total]
             if _crc16(packet[:-2]) == int.from_bytes(packet[-2:], 'little'):
-                return packet[4], packet[7], packet[8:-2].replace(b'\xff\xff\xfd\xfd', b'\xff\xff\xfd')
+                return (
+                    packet[4],
+                    packet[7],
+                    packet[8:-2].replace(b'\xff\xff\xfd\xfd', b'\xff\xff\xfd'),
+                )
         return None
 
     def status(self, servo_id: int, parameters: bytes) -> bytes:
         body = (b'\x55\x00' + parameters).replace(b'\xff\xff\xfd', b'\xff\xff\xfd\xfd')
-        packet = b'\xff\xff\xfd\x00' + bytes([servo_id]) + (len(body) + 2).to_bytes(2, 'little') + body
+        packet = (
+            b'\xff\xff\xfd\x00' + bytes([servo_id]) + (len(body) + 2).to_bytes(2, 'little') + body
+        )
         return packet + _crc16(packet).to_bytes(2, 'little')
 
     def address_and_rest(self, parameters: bytes) -> tuple[int, bytes]:
@@ -111,7 +117,8 @@ class ServoEmulator:
     """A bus with servos, run by a thread until closed.
 
     ``memory[id]`` is a servo's control table. ``drop``, ``garble`` and ``delay`` say how many of
-    the next replies are lost, damaged or late; ``vanish`` pulls the plug and ``come_back`` puts it in.
+    the next replies are lost, damaged or late; ``vanish`` pulls the plug, ``come_back``
+    puts it in.
     """
 
     def __init__(self, link: Path, protocol: Protocol, ids: tuple[int, ...]) -> None:
