@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from curation.bag.model import Problem
 from curation.exceptions import StreamError
-from teleop_bridge.rig.schema import Rig, Stream
+from teleop_bridge.rig.schema import Camera, Rig, Stream
 
 Times = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -46,12 +46,12 @@ class Signal:
     names: tuple[str, ...]
     values: Values
     staleness_ns: Times
-    valid: NDArray[np.bool_]   # (m,)
+    valid: NDArray[np.bool_]  # (m,)
 
 
 @dataclass(frozen=True)
 class Intervention:
-    """One intervention, its times in ns; ``converged_ns`` and ``end_ns`` are None where not seen."""
+    """One intervention, times in ns; ``converged_ns`` and ``end_ns`` are None where not seen."""
 
     id: str
     begin_ns: int
@@ -112,14 +112,14 @@ class Episode:
 
     ``grid_ns`` (m,) int64. ``state``, ``action``, ``human`` and ``policy`` are (m, n), rad or m;
     NaN rows where ``valid`` masks them, None where the rig declares no such stream.
-    ``authority`` (m,) is the human's weight, NaN where unknown. ``intervention_id`` has m entries,
-    empty outside of interventions. ``signals`` holds all named values by stream name and, merged by
-    joint, by role value (``state``, ``action``, ``human_proposal``, ``policy_proposal``). ``valid``
-    (m,) is False where a required stream was masked.
+    ``authority`` (m,) is the human's weight, NaN where unknown. ``intervention_id`` has m
+    entries, empty outside of interventions. ``signals`` holds all named values by stream name
+    and, merged by joint, by role value (``state``, ``action``, ``human_proposal``,
+    ``policy_proposal``). ``valid`` (m,) is False where a required stream was masked.
     """
 
-    id: str                    # content id of the bag
-    name: str                  # the bag's folder or file name
+    id: str  # content id of the bag
+    name: str  # the bag's folder or file name
     path: str
     rig: Rig
     facts: Facts
@@ -134,10 +134,10 @@ class Episode:
     tracks: Mapping[str, Track]
     signals: Mapping[str, Signal]
     valid: NDArray[np.bool_]
-    action_lag_ns: Times       # (m,) action stamp minus grid time
-    period_ns: float           # of the grid; the median for an event-driven one
+    action_lag_ns: Times  # (m,) action stamp minus grid time
+    period_ns: float  # of the grid; the median for an event-driven one
     problems: tuple[Problem, ...] = ()
-    part: int = 0              # number of this part where gaps split the bag
+    part: int = 0  # number of this part where gaps split the bag
     frames: Mapping[str, Callable[[int], Image]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -175,8 +175,8 @@ class Episode:
         """Return a camera's depth image at grid index ``i``: uint16 in mm or float32 in m."""
         return self._image(camera, self.rig_camera(camera).depth or '', i)
 
-    def rig_camera(self, camera: str) -> Any:
-        """Return the rig's camera of that name; StreamError, naming those known, where there is none."""
+    def rig_camera(self, camera: str) -> Camera:
+        """Return the rig's camera of that name; StreamError where there is none."""
         for candidate in self.rig.cameras:
             if candidate.name == camera:
                 return candidate
@@ -185,8 +185,12 @@ class Episode:
 
     def _image(self, camera: str, stream: str, i: int) -> Image:
         if stream not in self.frames:
-            raise StreamError(f"{self.name}: camera '{camera}' has no such image stream in the bag")
+            raise StreamError(
+                f"{self.name}: camera '{camera}' has no such image stream in the bag"
+            )
         index = int(self.tracks[stream].indices[i])
         if index < 0:
-            raise StreamError(f"{self.name}: camera '{camera}' has no fresh image at grid index {i}")
+            raise StreamError(
+                f"{self.name}: camera '{camera}' has no fresh image at grid index {i}"
+            )
         return self.frames[stream](index)

@@ -15,14 +15,14 @@ class OnGap(Enum):
 
     RAISE = 'raise'
     MASK = 'mask'
-    SPLIT = 'split'    # leave such samples out, one episode per span between them
+    SPLIT = 'split'  # leave such samples out, one episode per span between them
 
 
 class Pairing(Enum):
     """Which action belongs to the observation at a grid time."""
 
-    NEXT = 'next'      # the first action executed at or after it
-    HOLD = 'hold'      # the last action executed at or before it
+    NEXT = 'next'  # the first action executed at or after it
+    HOLD = 'hold'  # the last action executed at or before it
 
 
 class Interpolation(Enum):
@@ -30,7 +30,7 @@ class Interpolation(Enum):
 
     HOLD = 'hold'
     LINEAR = 'linear'
-    SLERP = 'slerp'    # the quaternion of a pose; its position linearly
+    SLERP = 'slerp'  # the quaternion of a pose; its position linearly
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,9 @@ class Topic:
 
     name: str
     type: str
-    encoding: str          # of messages, such as cdr
-    schema_encoding: str   # ros2msg, ros2idl or empty
-    schema: str            # definition text, empty where the bag carries none
+    encoding: str  # of messages, such as cdr
+    schema_encoding: str  # ros2msg, ros2idl or empty
+    schema: str  # definition text, empty where the bag carries none
     count: int | None
 
 
@@ -49,7 +49,7 @@ class Problem:
     topics: tuple[str, ...] = ()
     start_ns: int | None = None
     end_ns: int | None = None
-    lost: bool = True      # False for a remark that cost no message
+    lost: bool = True  # False for a remark that cost no message
 
 
 class BagFile(Protocol):

@@ -21,7 +21,7 @@ def has_header(definition: str) -> bool:
     return False
 
 
-def header_stamp_ns(data: bytes) -> int | None:
+def header_stamp_ns(data: bytes | memoryview) -> int | None:
     """Return the stamp of a serialised message that begins with a header; None where it is cut."""
     if len(data) < _ENCAPSULATION + 8:
         return None
