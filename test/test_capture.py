@@ -45,6 +45,9 @@ class StalledWriter:
     def sync(self) -> None:
         self.go.wait()
 
+    def counts(self) -> Mapping[str, int]:
+        return {'/joint_states': len(self.written)}
+
     def close(self, custom_data: Mapping[str, str] | None = None) -> None:
         self.closed = True
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import threading
 import time
 from typing import NamedTuple
@@ -13,11 +13,14 @@ from typing import NamedTuple
 from recorder.bag.content_id import ContentHash, has_blake3
 from recorder.bag.topic import TopicInfo
 from recorder.bag.writer import BagWriter
-from recorder.exceptions import RecorderError
+from recorder.exceptions import RecorderError, TopicError
 from teleop_bridge.exceptions import FlywheelError
 
 SYNC_NS = 500_000_000  # between two syncs: half of the second that may be at risk
 QUEUE_BYTES = 512 * 1024 * 1024  # 4 s of four raw cameras
+
+
+_GATHER_S = 0.02
 
 
 class _Item(NamedTuple):
@@ -52,19 +55,20 @@ class BackgroundWriter:
         self.lost: dict[str, int] = {}
         self.lost_spans: dict[str, tuple[int, int]] = {}  # first and last log time, ns
         self.messages = 0
-        self.bytes = 0
         self.error: FlywheelError | None = None
         self.synced_ns = time.monotonic_ns()  # what came before is on the disk
-        self._writer = writer
+        self._writer = writer  # only the thread touches it, until it is joined
         self._limit = queue_bytes
         self._sync_ns = sync_ns
         self._wait = wait
         self._hash = ContentHash() if hash_content and has_blake3() else None
         self._types: dict[str, str] = {}
-        self._queue: deque[_Item] = deque()
+        self._handed: dict[str, int] = {}  # messages that the inner writer took, per topic
+        self._queue: deque[_Item | TopicInfo] = deque()
         self._queued_bytes = 0
         self._changed = threading.Condition()
-        self._file_lock = threading.Lock()  # held while the inner writer works
+        self._syncs_wanted = 0
+        self._syncs_done = 0
         self._closing = False
         self._thread = threading.Thread(target=self._run, name='bag writer', daemon=True)
         self._thread.start()
@@ -76,46 +80,59 @@ class BackgroundWriter:
 
     def add_topic(self, topic: TopicInfo) -> None:
         """Declare a topic; TopicError where the name is there already with another type."""
-        with self._file_lock:
-            self._writer.add_topic(topic)
-        self._types[topic.name] = topic.type
+        known = self._types.get(topic.name)
+        if known is not None and known != topic.type:
+            raise TopicError(
+                f'{self.path}: topic {topic.name} is {known} in this bag, found it as {topic.type}'
+            )
+        with self._changed:
+            self._types[topic.name] = topic.type
+            self._queue.append(topic)
 
     def write(self, topic: str, data: bytes, log_time_ns: int, publish_time_ns: int) -> None:
         """Queue one message, or count it as lost; does not wait for the disk unless told to."""
         with self._changed:
             while self._wait and self._is_full(data):
-                self._changed.wait(0.02)
+                self._changed.wait(_GATHER_S)
             if self._is_full(data) or self.error is not None:
                 self._lose(topic, log_time_ns)
                 return
-            self._queue.append(
-                _Item(topic, self._types[topic], data, log_time_ns, publish_time_ns)
-            )
+            item = _Item(topic, self._types[topic], data, log_time_ns, publish_time_ns)
+            self._queue.append(item)
             self._queued_bytes += len(data)
 
     def sync(self) -> None:
         """Wait until everything queued is on the disk; raises what the thread met."""
         with self._changed:
-            self._changed.notify()
-        while self._queued_bytes and self.error is None:
-            time.sleep(0.001)
-        with self._file_lock:
-            if self.error is None:
-                self._writer.sync()
+            self._syncs_wanted += 1
+            wanted = self._syncs_wanted
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._syncs_done >= wanted or self.error is not None)
         if self.error is not None:
             raise self.error
+
+    def counts(self) -> Mapping[str, int]:
+        """Return the messages per topic that the file has; final after ``drain``."""
+        return self._writer.counts()
+
+    def drain(self) -> None:
+        """Write what is queued and end the thread, so that ``lost`` is final."""
+        if not self._thread.is_alive():
+            return
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join()
+        in_file = self._writer.counts()
+        for topic, handed in self._handed.items():
+            torn = handed - in_file.get(topic, 0)  # taken into a chunk that the disk refused
+            if torn:
+                self.lost[topic] = self.lost.get(topic, 0) + torn
 
     def close(self, custom_data: Mapping[str, str] | None = None) -> None:
         """Write what is queued and finish the bag, also after the disk refused a part of it."""
         self.drain()
         self._writer.close(custom_data)
-
-    def drain(self) -> None:
-        """Write what is queued and end the thread, so that the counts are final."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
-        self._thread.join()
 
     def content_id(self) -> str:
         """Return the id of what was handed to the file; empty where it was not computed."""
@@ -136,44 +153,49 @@ class BackgroundWriter:
         next_sync = time.monotonic_ns() + self._sync_ns
         while True:
             with self._changed:
-                if not self._closing:
-                    self._changed.wait(0.02)  # gather: one wake-up for many messages
+                wanted = self._syncs_wanted
+                if not self._closing and wanted == self._syncs_done:
+                    self._changed.wait(_GATHER_S)  # one wake-up for many messages
                 items, self._queue = self._queue, deque()
-                closing = self._closing
-            if items:
-                self._write(items)
-            now = time.monotonic_ns()
-            if now >= next_sync and not closing:
-                self._sync(now)
+                closing, wanted = self._closing, self._syncs_wanted
+            for item in items:
+                self._write(item)
+            if closing or wanted > self._syncs_done or time.monotonic_ns() >= next_sync:
+                self._sync(wanted)
                 next_sync = time.monotonic_ns() + self._sync_ns
             if closing:
                 return
 
-    def _write(self, items: deque[_Item]) -> None:
-        for item in items:
-            if self.error is None:
-                try:
-                    with self._file_lock:
-                        self._writer.write(item.topic, item.data, item.log_ns, item.publish_ns)
-                    if self._hash is not None:
-                        self._hash.add(
-                            item.topic, item.type, item.log_ns, item.publish_ns, item.data
-                        )
-                    self.messages += 1
-                    self.bytes += len(item.data)
-                except RecorderError as error:
-                    self.error = error
+    def _write(self, item: _Item | TopicInfo) -> None:
+        if isinstance(item, TopicInfo):
+            self._try(lambda: self._writer.add_topic(item))
+            return
+        self._try(lambda: self._hand_over(item))
+        with self._changed:
             if self.error is not None:
-                with self._changed:
-                    self._lose(item.topic, item.log_ns)
-            with self._changed:
-                self._queued_bytes -= len(item.data)
+                self._lose(item.topic, item.log_ns)
+            self._queued_bytes -= len(item.data)
 
-    def _sync(self, now_ns: int) -> None:
+    def _hand_over(self, item: _Item) -> None:
+        self._writer.write(item.topic, item.data, item.log_ns, item.publish_ns)
+        self._handed[item.topic] = self._handed.get(item.topic, 0) + 1
+        if self._hash is not None:
+            self._hash.add(item.topic, item.type, item.log_ns, item.publish_ns, item.data)
+        self.messages += 1
+
+    def _sync(self, wanted: int) -> None:
+        started_ns = time.monotonic_ns()
+        self._try(self._writer.sync)
+        with self._changed:
+            if self.error is None:
+                self.synced_ns = started_ns
+                self._syncs_done = wanted
+            self._changed.notify_all()
+
+    def _try(self, work: Callable[[], None]) -> None:
+        """Do something with the inner writer unless the disk has refused before."""
         if self.error is None:
             try:
-                with self._file_lock:
-                    self._writer.sync()
-                self.synced_ns = now_ns
+                work()
             except RecorderError as error:
                 self.error = error

@@ -80,6 +80,10 @@ class McapWriter:
         """Put everything written so far onto the disk."""
         self._file.sync()
 
+    def counts(self) -> Mapping[str, int]:
+        """Return the messages per topic that the file has so far."""
+        return {name: self._file.count(entry.id) for name, entry in self._channels.items()}
+
     def close(self, custom_data: Mapping[str, str] | None = None) -> None:
         """Finish the MCAP with the final metadata record, then write metadata.yaml."""
         self._custom_data.update(custom_data or {})

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from recorder.bag.files import replace_text
-from recorder.bag.topic import INFINITE_NS, TopicInfo
+from recorder.bag.topic import INFINITE_NS, Qos, TopicInfo
 from recorder.exceptions import BagCorruptError
 
 FILE_NAME = 'metadata.yaml'
@@ -114,6 +114,14 @@ def to_yaml(value: Any) -> str:
 def qos_yaml(info: TopicInfo) -> str:
     """Return the channel metadata ``offered_qos_profiles`` as rosbag2 writes it."""
     return to_yaml([qos.as_dict() for qos in info.qos]).rstrip('\n')
+
+
+def qos_from_yaml(text: str) -> tuple[Qos, ...]:
+    """Return the QoS of ``offered_qos_profiles`` as rosbag2 9 writes them; empty if unreadable."""
+    try:
+        return tuple(Qos.from_dict(entry) for entry in yaml.safe_load(text) or ())
+    except (yaml.YAMLError, KeyError, TypeError, AttributeError):
+        return ()
 
 
 def read_custom_data(text: str, where: str) -> dict[str, str]:

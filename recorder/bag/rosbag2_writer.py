@@ -41,6 +41,7 @@ class Rosbag2Writer:
         """Open a new bag; BagExistsError where the folder is there."""
         self.path = path
         self._types: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
         self._send_times = keeps_publish_times()
         if path.exists():
             raise BagExistsError(f'{path}: expected a new folder, found one that exists')
@@ -82,6 +83,7 @@ class Rosbag2Writer:
         times = (log_time_ns, publish_time_ns) if self._send_times else (log_time_ns,)
         try:
             self._writer.write(topic, data, *times)
+            self._counts[topic] = self._counts.get(topic, 0) + 1
         except RuntimeError as error:
             raise BagWriteError(f'{self.path}: could not write, {error}') from error
 
@@ -95,6 +97,10 @@ class Rosbag2Writer:
                 raise write_error(path, error) from error
             finally:
                 os.close(descriptor)
+
+    def counts(self) -> Mapping[str, int]:
+        """Return the messages per topic that were handed to rosbag2."""
+        return dict(self._counts)
 
     def close(self, custom_data: Mapping[str, str] | None = None) -> None:
         """Finish the bag and add to metadata.yaml what is only known now."""

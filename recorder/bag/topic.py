@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,10 @@ INFINITE_NS = 2**63 - 1
 def _duration(nanoseconds: int) -> dict[str, int]:
     sec, nsec = divmod(nanoseconds, NANOSECONDS)
     return {'sec': sec, 'nsec': nsec}
+
+
+def _nanoseconds(duration: Mapping[str, int]) -> int:
+    return duration['sec'] * NANOSECONDS + duration['nsec']
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,20 @@ class Qos:
             'liveliness_lease_duration': _duration(self.lease_ns),
             'avoid_ros_namespace_conventions': False,
         }
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> Qos:
+        """Return the profile of such a mapping; KeyError, TypeError where it is another."""
+        return cls(
+            reliability=str(entry['reliability']),
+            durability=str(entry['durability']),
+            history=str(entry['history']),
+            depth=int(entry['depth']),
+            deadline_ns=_nanoseconds(entry['deadline']),
+            lifespan_ns=_nanoseconds(entry['lifespan']),
+            liveliness=str(entry['liveliness']),
+            lease_ns=_nanoseconds(entry['liveliness_lease_duration']),
+        )
 
 
 SENSOR_QOS = Qos(reliability='best_effort')

@@ -26,6 +26,9 @@ class BagWriter(Protocol):
     def sync(self) -> None:
         """Put everything written so far onto the disk, so that a power cut does not take it."""
 
+    def counts(self) -> Mapping[str, int]:
+        """Return the messages per topic that were handed to the system so far."""
+
     def close(self, custom_data: Mapping[str, str] | None = None) -> None:
         """Finish the bag, adding what is only known at its end (the episode's grade)."""
 

@@ -27,6 +27,7 @@ from recorder.nodes.health import diagnostics, status_message
 from recorder.nodes.parameters import declare_options, Options
 from recorder.nodes.subscriptions import RawSubscriptions
 from recorder.nodes.watcher import TopicWatcher, Wanted
+from recorder.resume import History, read_history, recover
 from teleop_bridge.clock import SessionClock
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.nodes.qos import EVENT, LATCHED
@@ -78,8 +79,15 @@ class RecorderNode(Node):
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', EVENT)
         capture = Capture(preroll_ns=round(options.preroll_s * 1e9))
         names = {stream.name: self.resolve_topic_name(stream.topic) for stream in rig.streams}
+        recorder_options = self._recorder_options(options, rig)
+        history = self._history(recorder_options)
         self._controller = Controller(
-            self._recorder_options(options, rig), capture, self._session_clock, names=names
+            recorder_options,
+            capture,
+            self._session_clock,
+            names=names,
+            kept=history.kept,
+            attempts=history.attempts,
         )
         self._raw = RawSubscriptions(self, self._session_clock, capture.arrived)
         self._watcher = TopicWatcher(self, self._wanted(rig, names), capture, self._raw)
@@ -120,6 +128,17 @@ class RecorderNode(Node):
             disk_floor=options.disk_floor_mb * 1_000_000,
             plan=options.plan(self._task(options.task)),
         )
+
+    def _history(self, options: RecorderOptions) -> History:
+        """Recover what an earlier recorder left unfinished in this session."""
+        history = read_history(options.output / options.session_id)
+        for bag in history.unfinished:
+            found = recover(bag)
+            if found.error:
+                self.get_logger().error(f'not recovered: {found.error}')
+            else:
+                self.get_logger().warning(f'{found.path}: recovered {found.messages} messages')
+        return history
 
     def _wanted(self, rig: Rig, names: dict[str, str]) -> list[Wanted]:
         wanted = {}
