@@ -1,0 +1,58 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""How the initial states of episodes fill the workspace."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.align.episode import Episode
+from teleop_bridge.rig.schema import Role
+
+Points = NDArray[np.float64]
+
+
+def initial_state(episode: Episode) -> tuple[str, Points]:
+    """Return what an episode began from and which it is: the object's position, else the joints.
+
+    On a real rig the arm starts at home, so that the object's pose, where it is known, tells more.
+    """
+    for stream in episode.rig.by_role(Role.POSE):
+        signal = episode.signals.get(stream.name)
+        if signal is not None and signal.valid[0]:
+            return f'object position ({stream.name})', signal.values[0, :3]
+    return 'robot joints', episode.state[0]
+
+
+def gains(points: Points) -> NDArray[np.float64]:
+    """Return the distance of each of the points (k, d) to the nearest earlier one; first NaN."""
+    found = np.full(len(points), math.nan)
+    for index in range(1, len(points)):
+        found[index] = np.min(np.linalg.norm(points[:index] - points[index], axis=1))
+    return found
+
+
+def farthest_point_order(points: Points, count: int, *, first: int = 0) -> tuple[
+    NDArray[np.int64], NDArray[np.float64]
+]:
+    """Return a greedy farthest-point order of points (n, d) and each pick's distance when picked.
+
+    The second array after pick k is the radius that k picks leave uncovered (T. F. Gonzalez:
+    Clustering to minimize the maximum intercluster distance, 1985); its first entry is infinite.
+    """
+    count = min(count, len(points))
+    order = np.empty(count, np.int64)
+    radius = np.empty(count)
+    squared = np.sum(points**2, axis=1)
+    nearest = np.full(len(points), math.inf)
+    pick = first
+    for index in range(count):
+        order[index], radius[index] = pick, math.sqrt(max(float(nearest[pick]), 0.0))
+        distance = squared + squared[pick] - 2.0 * (points @ points[pick])
+        np.minimum(nearest, distance, out=nearest)
+        nearest[pick] = 0.0
+        pick = int(np.argmax(nearest))
+    return order, radius
