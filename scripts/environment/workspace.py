@@ -20,6 +20,8 @@ _BUILT = ('CMakeLists.txt', 'package.xml', 'executables.txt', 'cmake', 'msg', 's
 _SETUP = """\
 # made by scripts/setup: source it in bash to use this build
 {environment}
+# software or GPU rendering without a display
+export MUJOCO_GL="${{MUJOCO_GL:-egl}}"
 . '{install}/local_setup.bash'
 """
 _WHEELS = """\
