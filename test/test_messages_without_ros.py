@@ -40,9 +40,8 @@ def test_middleware_reads_the_same_fields(type_: str) -> None:
         pytest.skip(f'{package} is not built')
     message = serialization.deserialize_message(SAMPLES[type_], message_type)
     again = serialization.serialize_message(message)
-    store = (
-        typestore()
-    )  # the middleware pads with whatever lies there: read it back for the fields
+    again = again[: len(SAMPLES[type_])]  # beyond the end lies whatever lay there
+    store = typestore()
     assert store.serialize_cdr(store.deserialize_cdr(again, type_), type_) == SAMPLES[type_]
 
 
