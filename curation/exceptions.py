@@ -40,3 +40,7 @@ class AlignmentError(CurationError):
         self.stream = stream
         self.time_ns = time_ns
         self.gap_ns = gap_ns
+
+
+class ExportError(CurationError):
+    """A dataset can't be written as asked, or what was written does not read back as it should."""
