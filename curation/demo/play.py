@@ -15,6 +15,7 @@ from teleop_bridge.rig.tasks import Task
 from teleop_bridge.vocabulary import Grade, InterventionKind
 
 ATTEMPT_S = 60.0    # more than any attempt takes: the operator is stuck
+REST_S = 20.0
 STILL_S = 0.5       # recorded before the first and after the last movement
 
 
@@ -89,10 +90,11 @@ def perform(attempt: Attempt, task: Task, rig: Rig) -> Recorded:
 
 def _prepare(attempt: Attempt, task: Task, rig: Rig) -> None:
     xyz = task.location(attempt.location).xyz or (0.2, 0.0, 0.0)
-    rig.set_parameters('sim_rig', cube_xy=list(xyz[:2]), cube_yaw=attempt.yaw, seed=attempt.seed)
+    rig.set_parameters('sim_rig', cube_xy=list(xyz[:2]), cube_yaw=attempt.yaw)
     rig.set_parameters(
         'sim_operator', script=attempt.script, skill=attempt.skill, seed=attempt.seed
     )
     rig.trigger('follower/engage_human')
+    rig.trigger('sim_operator/rest')
+    rig.wait_for(REST_S, 'the start pose', lambda: rig.operator_status() == 'idle')
     rig.trigger('sim/reset')
-    rig.trigger('follower/reset')

@@ -1,0 +1,154 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""A report as a folder of pages that open from disk: an index, and one page per episode.
+
+Each page carries its style, script and data, so that one alone can be sent.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+import dataclasses
+from functools import lru_cache
+import gzip
+import math
+from pathlib import Path
+import re
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from plotly.offline import get_plotlyjs
+
+from curation.align.episode import Episode
+from curation.exceptions import CurationError
+from curation.report.curves import curves
+from curation.report.frames import key_frames
+from curation.scores.score import Score, score_all
+from curation.scores.verdict import judge, Judgement
+
+Progress = Callable[[int, int], None]
+
+
+def write_report(
+    episodes: Sequence[Episode],
+    out: Path,
+    *,
+    scores: Sequence[Score] | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Write a report on episodes, in the order in which they were recorded; return its index.
+
+    ``progress`` is told the number of pages done and their total. Raises CurationError where the
+    folder exists.
+    """
+    try:
+        (out / 'episodes').mkdir(parents=True)
+    except FileExistsError:
+        raise CurationError(f'{out}: expected a new folder, found one that exists') from None
+    scores = score_all(episodes) if scores is None else scores
+    judgements = [judge(score, scores) for score in scores]
+    rows = [
+        _row(number, score, judgement)
+        for number, (score, judgement) in enumerate(zip(scores, judgements, strict=True))
+    ]
+    for number, (episode, score, row) in enumerate(zip(episodes, scores, rows, strict=True)):
+        page = _render('episode.html', **_episode(episode, score, row))
+        (out / row['page']).write_text(page, encoding='utf-8')
+        if progress:
+            progress(number + 1, len(episodes))
+    index = out / 'index.html'
+    index.write_text(_render('index.html', **_index(scores, rows)), encoding='utf-8')
+    return index
+
+
+def _row(number: int, score: Score, judgement: Judgement) -> dict[str, Any]:
+    """Return what tables and plots show of one episode."""
+    initial = [float(value) for value in score.initial[:2]]
+    return {
+        'number': number + 1,
+        'page': f'episodes/{number + 1:04d}_{_file_name(score.name)}.html',
+        'name': score.name,
+        'id': score.episode_id,
+        'task': score.task,
+        'location': score.location,
+        'operator': score.operator_id,
+        'session': score.session_id,
+        'grade': score.grade or 'ungraded',
+        'verdict': judgement.verdict.value,
+        'reasons': list(judgement.reasons),
+        'sentences': list(judgement.sentences),
+        'duration': _known(score.duration_s, 2),
+        'ratio': _known(score.duration_ratio, 3),
+        'smoothness': _known(score.smoothness.ranking, 3),
+        'gain': _known(score.coverage_gain, 4),
+        'basis': score.coverage_basis,
+        'initial': initial,
+        'grasps': score.grasps,
+        'interventions': score.interventions,
+        'staleness': _known(1000 * score.worst_staleness_s, 1),
+        'stalest': score.worst_staleness_stream,
+    }
+
+
+def _episode(episode: Episode, score: Score, row: dict[str, Any]) -> dict[str, Any]:
+    zero = int(episode.grid_ns[0])
+    return {
+        'row': row,
+        'score': score,
+        'facts': {**episode.facts.session, **episode.facts.episode},
+        'rig': episode.rig.name,
+        'cameras': {camera: key_frames(episode, camera) for camera in episode.cameras},
+        'interventions': [
+            {**dataclasses.asdict(entry), 'start_s': (entry.begin_ns - zero) / 1e9}
+            for entry in episode.interventions
+        ],
+        'problems': [problem.text for problem in episode.problems],
+        'curves': curves(episode),
+    }
+
+
+def _index(scores: Sequence[Score], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        'rows': rows,
+        'hours': sum(score.duration_s for score in scores) / 3600,
+        'tasks': sorted({score.task for score in scores}),
+        'operators': sorted({score.operator_id for score in scores}),
+        'verdicts': {
+            verdict: sum(row['verdict'] == verdict for row in rows)
+            for verdict in ('keep', 'review', 'drop')
+        },
+        'interventions': sum(score.interventions for score in scores),
+    }
+
+
+def _file_name(name: str) -> str:
+    """Return a name that is safe in every file system and URL; the number keeps it unique."""
+    return re.sub(r'[^A-Za-z0-9_-]+', '_', name)[:80]
+
+
+def _known(value: float, digits: int) -> float | None:
+    return round(value, digits) if math.isfinite(value) else None
+
+
+def _render(template: str, **values: Any) -> str:
+    environment = _environment()
+    return environment.get_template(template).render(**values)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader('curation.report', '.'),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals['plotly'] = _plotly()
+    return environment
+
+
+def _plotly() -> str:
+    """Return Plotly's script, packed: 4.8 MB in every page would be most of a report."""
+    return base64.b64encode(gzip.compress(get_plotlyjs().encode('utf-8'), mtime=0)).decode('ascii')
