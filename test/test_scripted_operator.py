@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 import pytest
 
 from teleop_bridge.exceptions import FlywheelError
+from teleop_bridge.follower import FollowerCore
 from teleop_bridge.joints import JointSample
 from teleop_bridge.policy.base import Observation, PolicyError
 from teleop_bridge.policy.player import PolicyPlayer
@@ -19,11 +21,13 @@ from teleop_bridge.rig.loader import load_rig
 from teleop_bridge.sim.flawed import FlawedPolicy
 from teleop_bridge.sim.hand import minimum_jerk, Tremor
 from teleop_bridge.sim.kinematics import ArmKinematics
-from teleop_bridge.sim.operator import Outcome, ScriptedOperator, Sight
+from teleop_bridge.sim.operator import Outcome, Request, ScriptedOperator, Sight
 from teleop_bridge.sim.rig import SimRig
 from teleop_bridge.sim.skill import BETTER, Script, Skill, skill_named, SKILLS
 
-pytest.importorskip('mujoco', reason='the simulated rig needs pip install mujoco')
+pytestmark = pytest.mark.skipif(
+    find_spec('mujoco') is None, reason='the simulated rig needs pip install mujoco'
+)  # not importorskip: MuJoCo must be imported by our engine, which chooses its GL
 
 TICK_NS = 10_000_000
 LIMIT_NS = 60_000_000_000
@@ -171,6 +175,37 @@ def test_the_flawed_policy_misses_and_its_sound_twin_does_not() -> None:
     assert not rig.solved()
     rig.restore(start)
     drive(rig, FlawedPolicy(RIG, 'offset=0'), 14)
+    assert rig.solved()
+
+
+def test_a_person_corrects_the_flawed_policy_and_hands_back(arm: ArmKinematics) -> None:
+    rig, core = SimRig(seed=9), FollowerCore(RIG, human_first=False)
+    player = PolicyPlayer(FlawedPolicy(RIG), RIG)
+    person = operator(arm, BETTER, Script.CORRECTION)
+    person.begin(Sight(0, rig.state().positions, rig.cube_pose()))
+    requests, now_ns = [], 0
+    while not person.finished and now_ns < LIMIT_NS:
+        state, cube = JointSample(RIG.joint_names, rig.state().positions, now_ns), rig.cube_pose()
+        values = {'cube': np.concatenate([cube.xyz, np.roll(cube.quat, -1)])}
+        proposal = player.step(Observation(now_ns, state, values, {'cube': now_ns}), now_ns)
+        assert proposal is not None
+        core.policy(proposal)
+        core.measured(state)
+        hand = person.step(Sight(now_ns, state.positions, cube))
+        core.human(JointSample(RIG.joint_names, hand, now_ns))
+        request = person.take_request()
+        if request is Request.TAKE_OVER:
+            core.take_over('i1', now_ns)
+        elif request is Request.HAND_BACK:
+            core.hand_back(now_ns)
+        requests += [request] if request else []
+        command = core.step(now_ns).command
+        assert command is not None
+        rig.command(command)
+        rig.step(TICK_NS)
+        now_ns += TICK_NS
+    assert requests == [Request.TAKE_OVER, Request.HAND_BACK]
+    assert person.outcome is Outcome.SUCCEEDED
     assert rig.solved()
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,9 @@ from teleop_bridge.sim.meshes import decimated
 from teleop_bridge.sim.rig import SimRig
 from teleop_bridge.sim.scene import camera_model, CUBE_HALF, JOINTS
 
-pytest.importorskip('mujoco', reason='the simulated rig needs pip install mujoco')
+pytestmark = pytest.mark.skipif(
+    find_spec('mujoco') is None, reason='the simulated rig needs pip install mujoco'
+)  # not importorskip: MuJoCo must be imported by our engine, which chooses its GL
 
 RIG = load_rig(data_file('config/rigs/so101_sim.yaml'))
 TICK_NS = 10_000_000

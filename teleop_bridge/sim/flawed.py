@@ -27,23 +27,24 @@ _HELD_M = 0.06                # the cube is this near to the tool when it is hel
 
 
 class _Stage(Enum):
-    """Where the policy is in its task: the jaws' goal, and what comes next."""
+    """Where the policy is in its task, in this order."""
 
-    APPROACH = (OPEN, 'DESCEND')
-    DESCEND = (OPEN, 'CLOSE')
-    CLOSE = (CLOSED, 'LIFT')
-    LIFT = (CLOSED, 'CARRY')
-    CARRY = (CLOSED, 'DROP')
-    DROP = (OPEN, 'REST')
-    REST = (OPEN, 'REST')
-
-    @property
-    def jaws(self) -> float:
-        return float(self.value[0])
+    APPROACH = 'approach'
+    DESCEND = 'descend'
+    CLOSE = 'close'
+    LIFT = 'lift'
+    CARRY = 'carry'
+    DROP = 'drop'
+    REST = 'rest'
 
     @property
     def next(self) -> _Stage:
-        return _Stage[str(self.value[1])]
+        stages = list(_Stage)
+        return stages[min(stages.index(self) + 1, len(stages) - 1)]
+
+    @property
+    def jaws(self) -> float:
+        return CLOSED if self in (_Stage.CLOSE, _Stage.LIFT, _Stage.CARRY) else OPEN
 
 
 class FlawedPolicy:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from teleop_bridge.exceptions import FlywheelError, MissingDependencyError
 
-FACES = 1200  # per mesh: 322,000 faces in all become 16,000
+FACES = 500  # per mesh: 322,000 faces in all become 9,000
 _FACE = np.dtype([('normal', '<f4', 3), ('corners', '<f4', (3, 3)), ('attribute', '<u2')])
 _HEADER = 80
-_SNAP_M = 5e-4
+_SNAP_M = 2e-3
 
 
 def cache_folder() -> Path:
@@ -61,8 +61,8 @@ def _simplified(corners: NDArray[np.float32], faces: int) -> NDArray[np.float32]
         raise MissingDependencyError(
             'preparing the meshes of the simulated rig needs pip install fast-simplification'
         ) from error
-    # An STL repeats each vertex per face, and these have seams of a tenth of a millimetre: edges
-    # can only collapse where they are shared.
+    # An STL repeats each vertex per face, and these parts have seams, threads and engravings that
+    # no edge collapse would remove: vertices are first brought together on a grid.
     snapped = np.round(corners.reshape(-1, 3) / _SNAP_M) * _SNAP_M
     points, index = np.unique(snapped, axis=0, return_inverse=True)
     triangles = index.reshape(-1, 3).astype(np.int32)

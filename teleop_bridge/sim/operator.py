@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from teleop_bridge.sim.hand import minimum_jerk, submovement_path, Tremor
 from teleop_bridge.sim.kinematics import ArmKinematics, ToolPose
-from teleop_bridge.sim.rig import Pose
+from teleop_bridge.sim.rig import draw_start, Pose
 from teleop_bridge.sim.scene import (
     BIN_XY,
     CUBE_HALF,
@@ -33,6 +33,7 @@ _REACH_M = 0.29                  # from the shoulder's axis
 _MISS_M = 0.042                  # how far beside the cube a fumbled grasp is aimed
 _JAW_S = 0.35                    # opening or closing
 _ALIGN_S = 0.8                   # bringing the leader to the arm's pose before taking over
+_RETURN_S = 1.5                   # bringing it to a start pose
 _PATIENCE_S = 14.0               # with a policy that gets nowhere
 
 
@@ -53,11 +54,15 @@ class Request(str, Enum):
 
 @dataclass(frozen=True)
 class Sight:
-    """What the operator sees at one time: the arm's joints, rad, (6,), and the cube."""
+    """What the operator sees at one time: the arm's joints, rad, (6,), and the cube.
+
+    ``weight`` is the authority that the operator has, 0 to 1.
+    """
 
     now_ns: int
     joints: NDArray[np.float64]
     cube: Pose
+    weight: float = 0.0
 
 
 class ScriptedOperator:
@@ -87,16 +92,14 @@ class ScriptedOperator:
         self.outcome = Outcome.RUNNING
         self.grasps = 0
 
-    def begin(self, sight: Sight) -> None:
-        """Start an attempt with the leader where the arm is."""
-        self._sight = sight
-        self._leader = np.array(sight.joints, np.float64)
-        self._tool = self._arm.tool(self._leader)
-        self._request = None
-        self.outcome = Outcome.RUNNING
-        self.grasps = 0
+    def begin(self, sight: Sight, leader: NDArray[np.float64] | None = None) -> None:
+        """Start an attempt with the leader where it is, rad, (6,), or where the arm is."""
         correcting = self._script is Script.CORRECTION
-        self._plan = self._correct() if correcting else self._attempt()
+        self._start(self._correct() if correcting else self._attempt(), sight, leader)
+
+    def rest(self, sight: Sight, leader: NDArray[np.float64] | None = None) -> None:
+        """Begin to bring the leader to a start pose for the next attempt."""
+        self._start(self._return(), sight, leader)
 
     def step(self, sight: Sight) -> NDArray[np.float64]:
         """Return where the leader is now, rad, (6,)."""
@@ -113,6 +116,17 @@ class ScriptedOperator:
     def finished(self) -> bool:
         """Whether the attempt has ended, one way or the other."""
         return self.outcome is not Outcome.RUNNING
+
+    def _start(
+        self, plan: Iterator[None], sight: Sight, leader: NDArray[np.float64] | None
+    ) -> None:
+        self._sight = sight
+        self._leader = np.array(sight.joints if leader is None else leader, np.float64)
+        self._tool = self._arm.tool(self._leader)
+        self._request = None
+        self.outcome = Outcome.RUNNING
+        self.grasps = 0
+        self._plan = plan
 
     # Plans: each `yield` is one step of time.
 
@@ -141,7 +155,8 @@ class ScriptedOperator:
             self.outcome = Outcome.SUCCEEDED
             return
         yield from self._align()
-        self._request = Request.TAKE_OVER
+        if self._sight.weight < 1:  # else the leader's motion has taken over already
+            self._request = Request.TAKE_OVER
         yield from self._wait(0.3)  # the ramp
         for _ in range(self._skill.retries + 1):
             yield from self._grasp()
@@ -167,13 +182,16 @@ class ScriptedOperator:
             yield
 
     def _align(self) -> Iterator[None]:
-        origin, start = self._leader, self._sight.now_ns
-        share = 0.0
-        while share < 1:
-            share = self._seconds_since(start) / _ALIGN_S
-            self._leader = origin + minimum_jerk(share) * (self._sight.joints - origin)
-            yield
-        self._tool = self._arm.tool(self._leader)
+        def in_command() -> bool:
+            return self._sight.weight >= 1
+
+        yield from self._follow(lambda: self._sight.joints, _ALIGN_S, until=in_command)
+
+    def _return(self) -> Iterator[None]:
+        yield from self._reach(self._tool.raised(TRAVEL_Z))
+        start_pose = draw_start(self._rng)
+        yield from self._follow(lambda: start_pose, _RETURN_S)
+        self.outcome = Outcome.SUCCEEDED
 
     def _grasp(self, miss: float = 0.0) -> Iterator[None]:
         self.grasps += 1
@@ -226,6 +244,21 @@ class ScriptedOperator:
             arm = self._arm.joints(self._tool, self._leader)
             self._leader[:-1] = arm + (1 - minimum_jerk(share)) * left_over
             yield
+
+    def _follow(
+        self,
+        target: Callable[[], NDArray[np.float64]],
+        seconds: float,
+        *,
+        until: Callable[[], bool] = lambda: False,
+    ) -> Iterator[None]:
+        origin, start = self._leader, self._sight.now_ns
+        share = 0.0
+        while share < 1 and not until():
+            share = self._seconds_since(start) / seconds
+            self._leader = origin + minimum_jerk(share) * (target() - origin)
+            yield
+        self._tool = self._arm.tool(self._leader)
 
     def _jaws(self, opening: float) -> Iterator[None]:
         origin, start = self._leader[-1], self._sight.now_ns

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from teleop_bridge.exceptions import JointError
+from teleop_bridge.exceptions import FlywheelError, JointError
 from teleop_bridge.sim.engine import mujoco
 from teleop_bridge.sim.scene import (
     compile_scene,
@@ -27,6 +28,7 @@ from teleop_bridge.sim.scene import (
 
 REST = np.array([0.0, -1.25, 0.75, 1.5, 0.0, 0.4])  # rad, above the middle of the mat
 _START_SPREAD = np.array([0.5, 0.15, 0.15, 0.12, 0.4, 0.2])
+_MAT_HALF_M = 0.5
 _STEP_NS = round(TIMESTEP * 1e9)
 _COUNT = 2 * math.pi / 4096  # rad: an STS3215's encoder
 
@@ -54,6 +56,12 @@ class ArmState:
     efforts: NDArray[np.float64]
 
 
+def draw_start(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw a start pose of the arm above the mat, rad, (6,)."""
+    spread: NDArray[np.float64] = rng.uniform(-1, 1, len(JOINTS)) * _START_SPREAD
+    return REST + spread
+
+
 class SimRig:
     """An SO-101 in MuJoCo with a cube and a bin, stepped by whoever owns time; no rendering.
 
@@ -73,7 +81,7 @@ class SimRig:
     def reset(
         self,
         *,
-        cube_xy: tuple[float, float] | None = None,
+        cube_xy: Sequence[float] | None = None,
         cube_yaw: float | None = None,
         joints: NDArray[np.float64] | None = None,
     ) -> None:
@@ -81,25 +89,33 @@ class SimRig:
         radius = math.sqrt(self._rng.uniform(CUBE_RADIUS[0] ** 2, CUBE_RADIUS[1] ** 2))
         azimuth = self._rng.uniform(*CUBE_AZIMUTH)
         drawn_yaw = self._rng.uniform(-math.pi / 4, math.pi / 4)
-        spread = self._rng.uniform(-1, 1, len(JOINTS)) * _START_SPREAD
+        drawn_start = draw_start(self._rng)
         if cube_xy is None:
             cube_xy = (
                 SHOULDER_XY[0] + radius * math.cos(azimuth),
                 SHOULDER_XY[1] + radius * math.sin(azimuth),
             )
         yaw = drawn_yaw if cube_yaw is None else cube_yaw
-        start = REST + spread if joints is None else np.asarray(joints, np.float64)
+        start = drawn_start if joints is None else np.asarray(joints, np.float64)
         self._mj.mj_resetData(self.model, self._data)
         self._data.qpos[: len(JOINTS)] = start
-        address = int(self._cube.qposadr[0])
-        self._data.qpos[address : address + 7] = [
-            *cube_xy, CUBE_HALF, math.cos(yaw / 2), 0, 0, math.sin(yaw / 2),
-        ]  # fmt: skip
-        self._carried = False
         self._left_over_ns = 0
+        self.lay_cube(cube_xy, yaw)
         self.command(start)
         for _ in range(250):
             self._mj.mj_step(self.model, self._data)
+
+    def lay_cube(self, xy: Sequence[float], yaw: float) -> None:
+        """Lay the cube on the mat, m and rad, at rest; FlywheelError where that is not on it."""
+        if len(xy) != 2 or not all(abs(value) < _MAT_HALF_M for value in xy):
+            raise FlywheelError(f'the cube: expected x, y within {_MAT_HALF_M} m, found {xy}')
+        address, dof = int(self._cube.qposadr[0]), int(self._cube.dofadr[0])
+        self._data.qpos[address : address + 7] = [
+            *xy, CUBE_HALF, math.cos(yaw / 2), 0, 0, math.sin(yaw / 2),
+        ]  # fmt: skip
+        self._data.qvel[dof : dof + 6] = 0
+        self._mj.mj_forward(self.model, self._data)
+        self._carried = False
 
     def command(self, positions: NDArray[np.float64]) -> None:
         """Set the servos' goals, rad, shape (6,), clipped to their range."""

@@ -63,3 +63,12 @@ def skill_named(name: str) -> Skill:
     if name not in SKILLS:
         raise FlywheelError(f"operator skill: expected one of {', '.join(SKILLS)}, found '{name}'")
     return SKILLS[name]
+
+
+def script_named(name: str) -> Script:
+    """Return the script of that name; FlywheelError names them for another name."""
+    try:
+        return Script(name)
+    except ValueError:
+        known = ', '.join(script.value for script in Script)
+        raise FlywheelError(f"operator script: expected one of {known}, found '{name}'") from None
