@@ -28,7 +28,7 @@ from recorder.bag.metadata import (
 )
 from recorder.exceptions import BagCorruptError
 
-_SUFFIXES = ('.mcap', '.db3', '.mcap.zstd', '.db3.zstd')
+STORAGE_SUFFIXES = ('.mcap', '.db3', '.mcap.zstd', '.db3.zstd')
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def find_files(path: Path) -> BagLayout:
             )
         return BagLayout((path,))
     present = sorted(
-        (file for file in path.iterdir() if file.name.endswith(_SUFFIXES)), key=_natural
+        (file for file in path.iterdir() if file.name.endswith(STORAGE_SUFFIXES)), key=_natural
     )
     metadata = path / FILE_NAME
     if not metadata.is_file():

@@ -1,0 +1,74 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""The program ``flywheel``: one verb a module, found here and imported when it is called."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+import importlib
+import sys
+import traceback
+from typing import Protocol
+
+from curation.cli.exits import Exit
+from curation.cli.output import Output
+from teleop_bridge.exceptions import FlywheelError
+
+# verb: (module, what it does)
+VERBS = {
+    'info': ('curation.cli.info', 'say what bags hold, or in one line why one is unreadable'),
+    'score': ('curation.cli.score', 'score episodes against each other'),
+    'convert': ('curation.cli.convert', 'align bags and export them as a dataset'),
+    'report': ('curation.cli.report', 'write a report on episodes that opens in a browser'),
+}
+
+
+class Verb(Protocol):
+    """What a verb's module offers."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the verb's arguments."""
+
+    def run(self, arguments: argparse.Namespace, output: Output) -> Exit:
+        """Do it; FlywheelError for an ordinary mistake."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a verb and return the exit code; see Exit."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser('flywheel', description='From bags to training episodes.')
+    verbs = parser.add_subparsers(dest='verb', metavar='VERB', required=True)
+    for name, (_, what) in VERBS.items():
+        verbs.add_parser(name, help=what, add_help=False)
+    chosen, rest = parser.parse_known_args(argv[:1])
+    module, what = VERBS[chosen.verb]
+    verb: Verb = importlib.import_module(module)
+    own = argparse.ArgumentParser(f'flywheel {chosen.verb}', description=f'{what.capitalize()}.')
+    own.add_argument('--json', action='store_true', help='print one JSON document, nothing else')
+    own.add_argument('--debug', action='store_true', help='show where an error came from')
+    verb.add_arguments(own)
+    arguments = own.parse_args(rest + argv[1:])
+    output = Output(json=arguments.json)
+    try:
+        return verb.run(arguments, output)
+    except FlywheelError as error:
+        return _fail(output, str(error), Exit.BAD_DATA, debug=arguments.debug)
+    except KeyboardInterrupt:
+        return _fail(output, 'interrupted', Exit.INTERRUPTED, debug=False)
+    except BrokenPipeError:
+        return Exit.OK  # the reader, as in `flywheel info | head`, has seen enough
+    except Exception as error:
+        what_happened = f'internal error: {type(error).__name__}: {error} (--debug shows where)'
+        return _fail(output, what_happened, Exit.INTERNAL, debug=arguments.debug)
+
+
+def _fail(output: Output, message: str, code: Exit, *, debug: bool) -> Exit:
+    if debug:
+        traceback.print_exc()
+    output.error(message)
+    return code
+
+
+if __name__ == '__main__':
+    sys.exit(main())

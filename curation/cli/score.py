@@ -1,0 +1,56 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""``flywheel score``: the four axes of each episode, looked at jointly."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from curation.cli.exits import Exit
+from curation.cli.output import Output
+from curation.cli.paths import add_alignment, add_bags, aligned
+from curation.scores.score import score_all
+from curation.scores.verdict import judge
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_bags(parser)
+    add_alignment(parser)
+
+
+def run(arguments: argparse.Namespace, output: Output) -> Exit:
+    """Score all episodes against each other."""
+    failures: list[str] = []
+    scores = score_all(list(aligned(arguments, output, failures)))
+    judgements = [judge(score, scores) for score in scores]
+    output.table(
+        ('episode', 'grade', 'duration', 'of median', 'smoothness', 'coverage', 'verdict', 'why'),
+        [
+            (
+                score.name,
+                score.grade or 'ungraded',
+                f'{score.duration_s:.1f} s',
+                f'{score.duration_ratio:.2f}',
+                f'{score.smoothness.ranking:.2f}',
+                f'{score.coverage_gain:.3f}',
+                judgement.verdict.value,
+                '; '.join(judgement.reasons),
+            )
+            for score, judgement in zip(scores, judgements, strict=True)
+        ],
+    )
+    output.document(
+        [
+            {
+                **asdict(score),
+                'initial': score.initial.tolist(),
+                'verdict': judgement.verdict.value,
+                'reasons': judgement.reasons,
+                'sentences': judgement.sentences,
+            }
+            for score, judgement in zip(scores, judgements, strict=True)
+        ]
+    )
+    return Exit.BAD_DATA if failures else Exit.OK
