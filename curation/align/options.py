@@ -51,3 +51,6 @@ class AlignOptions:
     corrections_ns: Mapping[str, int] = field(default_factory=dict)
     start_ns: int | None = None
     end_ns: int | None = None
+
+
+DEFAULT = AlignOptions()

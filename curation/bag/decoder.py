@@ -14,6 +14,7 @@ from curation.exceptions import DecodeError
 from recorder.bag.definitions import typestore
 from recorder.bag.stamps import header_stamp_ns
 
+MAX_PADDING = 8  # bytes of rubbish that middlewares leave after a message's end
 _HEADER = 'std_msgs/msg/Header'
 
 
@@ -31,6 +32,7 @@ class Decoder:
             self._store = _store(self.type, topic.schema_encoding, topic.schema)
         except DecodeError as error:
             raise DecodeError(f'{topic.name}: {error}') from error
+        self._functions = self._store.get_msgdef(self.type)
         fields = self._store.fielddefs[self.type][1]
         self.fields = tuple(name for name, _ in fields)
         self.has_header = bool(fields) and fields[0][1][1] == _HEADER
@@ -41,14 +43,25 @@ class Decoder:
         Raises DecodeError.
         """
         try:
-            return self._store.deserialize_cdr(data, self.type)
+            return self._decode(data)
         except Exception as error:  # altered bytes make the library raise anything
             raise DecodeError(
                 f"{self.topic}: a message can't be decoded as {self.type} ({error})"
             ) from error
 
+    def _decode(self, data: Buffer) -> Any:
+        view = memoryview(data)
+        if bytes(view[:2]) not in (b'\x00\x00', b'\x00\x01'):
+            raise ValueError(f'expected plain CDR, found the encapsulation {bytes(view[:2])!r}')
+        functions = self._functions
+        function = functions.deserialize_cdr_le if view[1] else functions.deserialize_cdr_be
+        message, end = function(view[4:], 0, functions.cls, self._store)
+        if not 0 <= len(view) - 4 - end <= MAX_PADDING:
+            raise ValueError(f'expected {end + 4} bytes, found {len(view)}')
+        return message
+
     def stamp_ns(self, data: Buffer) -> int:
-        """Return a header's stamp, ns, without decoding the message; DecodeError without header."""
+        """Return a header's stamp, ns, without decoding the message; raises DecodeError."""
         stamp = header_stamp_ns(data) if self.has_header else None
         if stamp is None:
             raise DecodeError(
