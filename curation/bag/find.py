@@ -10,8 +10,7 @@ from pathlib import Path
 from curation.bag.files import STORAGE_SUFFIXES
 from curation.exceptions import BagError
 from recorder.bag.metadata import FILE_NAME
-
-_DISCARDED = 'discarded'  # where cancelled attempts go: nothing of them counts
+from recorder.episode import DISCARDED
 
 
 def find_bags(paths: Iterable[Path]) -> list[Path]:
@@ -38,5 +37,5 @@ def _search(path: Path) -> Iterable[Path]:
         yield path
         return
     for entry in entries:
-        if entry.is_dir() and not entry.name.startswith('.') and entry.name != _DISCARDED:
+        if entry.is_dir() and not entry.name.startswith('.') and entry.name != DISCARDED:
             yield from _search(entry)
