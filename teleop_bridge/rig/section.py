@@ -110,13 +110,16 @@ class Section:
         value = self._pop(key, None)
         if value is None:
             return None
-        numbers = isinstance(value, list) and all(
-            isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v)
-            for v in value
-        )
-        if not numbers or len(value) != 3:
+        if not _are_numbers(value) or len(value) != 3:
             self._fail(key, f'expected three numbers, found {_describe(value)}')
         return float(value[0]), float(value[1]), float(value[2])
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """Take a list of finite numbers."""
+        values = self._pop(key, _REQUIRED)
+        if not _are_numbers(values):
+            self._fail(key, f'expected a list of numbers, found {_describe(values)}')
+        return tuple(float(value) for value in values)
 
     def texts(self, key: str) -> tuple[str, ...]:
         """Take a list of texts, empty where the key is not there."""
@@ -206,6 +209,12 @@ def read_text(path: Path) -> str:
         raise RigError(f'{path}: cannot be read ({error.strerror})') from error
     except UnicodeDecodeError as error:
         raise RigError(f'{path}: expected UTF-8 text ({error.reason})') from error
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) for v in value
+    )
 
 
 def _describe(value: Any) -> str:
