@@ -22,8 +22,8 @@ setup: ; @scripts/setup
 
 lock: ; @scripts/lock
 
-# loads a demo's LeRobot dataset with the real lerobot: make check-lerobot DATASET=FOLDER
-check-lerobot: ; @scripts/check_lerobot $(DATASET)
+# loads a demo's LeRobot dataset with the real lerobot: make check-lerobot DATASET=FOLDER BAGS=FOLDER
+check-lerobot: ; @scripts/check_lerobot $(DATASET) $(BAGS)
 
 clean: ; rm -rf .colcon build *.egg-info
 

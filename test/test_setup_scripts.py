@@ -98,7 +98,8 @@ def test_the_environment_is_named_by_what_is_in_it(
     clones = [tmp_path / 'one', tmp_path / 'two']
     for clone in clones:
         (clone / 'requirements').mkdir(parents=True)
-        (clone / 'requirements' / 'base.txt').write_text('numpy\n')
+        for name in ('base', 'extras', 'test', 'ros', 'lock', 'lock-jazzy'):
+            (clone / 'requirements' / f'{name}.txt').write_text('numpy\n')
     assert folder(clones[0]) == folder(clones[1])
     assert folder(clones[0]).parent == tmp_path / 'cache' / 'teleop_flywheel'
     assert folder(clones[0]) != folder(clones[0], 'JAZZY')
@@ -149,3 +150,12 @@ def test_paths_of_the_wheels_build_machine_are_repaired(
     wheels.repair(tmp_path, python=Path(sys.executable), log=tmp_path / 'log')
     assert '/opt/python/' not in file.read_text()
     assert 'include' in file.read_text()
+
+
+@pytest.mark.parametrize('arguments', [[], ['dataset']])
+def test_the_lerobot_check_names_what_it_needs(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [ROOT / 'scripts' / 'check_lerobot', *arguments], capture_output=True, text=True,
+        check=False)
+    assert done.returncode == 2
+    assert 'expected DATASET=FOLDER' in done.stderr

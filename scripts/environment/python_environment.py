@@ -17,7 +17,6 @@ from steps import run, say
 import wheels
 
 _KEY_DIGITS = 16
-REQUIREMENTS = ('base', 'extras', 'test')
 
 
 def version() -> str:
@@ -28,6 +27,15 @@ def version() -> str:
 def _cache() -> Path:
     home = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
     return Path(home, 'teleop_flywheel')
+
+
+def _lists(ros: Ros) -> tuple[str, ...]:
+    """Return the names of the requirement lists that are installed."""
+    return (*(['ros'] if ros is Ros.WHEELS else []), 'base', 'extras', 'test')
+
+
+def _lock(ros: Ros) -> str:
+    return 'lock' if ros is Ros.WHEELS else 'lock-jazzy'
 
 
 @dataclass(frozen=True)
@@ -42,8 +50,8 @@ class Environment:
     def of(cls, root: Path, ros: Ros) -> Environment:
         """Return the environment that this tree, this Python and this ROS need."""
         digest = hashlib.sha256(f'{ros.value} {sys.version} {sys.base_prefix}'.encode())
-        inputs = [*(root / 'requirements').iterdir(), *wheels.overlay_files(root)]
-        for file in sorted(inputs):
+        lists = [root / 'requirements' / f'{name}.txt' for name in (*_lists(ros), _lock(ros))]
+        for file in [*lists, *sorted(wheels.overlay_files(root))]:
             digest.update(str(file.relative_to(root)).encode() + file.read_bytes())
         name = f'{ros.value}-py{version()}-{digest.hexdigest()[:_KEY_DIGITS]}'
         return cls(root, ros, _cache() / name)
@@ -86,7 +94,5 @@ class Environment:
 
     def _requirements(self) -> list[str]:
         folder = self.root / 'requirements'
-        wheels_only = ['ros'] if self.ros is Ros.WHEELS else []
-        lock = 'lock' if self.ros is Ros.WHEELS else 'lock-jazzy'
-        names = [f'--requirement={folder}/{name}.txt' for name in (*wheels_only, *REQUIREMENTS)]
-        return [*names, f'--constraint={folder}/{lock}.txt']
+        names = [f'--requirement={folder}/{name}.txt' for name in _lists(self.ros)]
+        return [*names, f'--constraint={folder}/{_lock(self.ros)}.txt']
