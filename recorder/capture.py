@@ -114,8 +114,8 @@ class Capture:
                     entry.info.name, entry.health.expected_hz, start_ns=start_ns
                 )
             for entry in self._topics.values():
-                for message in entry.latched:
-                    writer.write(message.topic, message.data, start_ns, message.publish_ns)
+                held = [message._replace(log_ns=start_ns) for message in entry.latched]
+                self._write_past(writer, held)
             self._write_past(writer, self._past)
             self._past.clear()
             self._past_bytes = 0

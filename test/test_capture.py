@@ -84,6 +84,7 @@ def test_preroll_joins_without_overlap_and_latched_comes_first(tmp_path: Path) -
     assert start == expected[0]
     assert logged(tmp_path / 'bag', '/robot_description') == [start]
     assert reports['/joint_states'].received == 70
+    assert reports['/robot_description'].received == 1
     assert reports['/joint_states'].lost == reports['/joint_states'].gaps == 0
 
 

@@ -1,0 +1,239 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""What recording costs: CPU against the plain writers, memory, and messages lost, under two loads.
+
+Prints one row per load. The reference is what writing the same bytes costs the mcap library alone
+and, where it is installed, what `ros2 bag record` costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+import json
+import os
+from pathlib import Path
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from mcap.writer import CompressionType, Writer
+import numpy as np
+import rclpy
+from std_srvs.srv import Trigger
+
+from recorder.bag.mcap_reader import bag_file, read_messages
+from recorder.bag.stamps import header_stamp_ns
+from recorder.facts import read_sidecar
+
+RIG = 'rig: bench\nclock: ros\njoints: {joint_0: {}}\nstreams:\n'
+STREAMS = {
+    'raw_cameras': [('camera/c{}/image_raw', 'sensor_msgs/msg/Image', 'camera', 30)] * 4,
+    'jpeg_cameras': [('camera/c{}/compressed', 'sensor_msgs/msg/CompressedImage', 'camera', 30)]
+    * 4,
+    'joints_500': [('joints/j{}', 'sensor_msgs/msg/JointState', 'state', 500)] * 2,
+    'joints_1000': [('joints/j{}', 'sensor_msgs/msg/JointState', 'state', 1000)] * 2,
+}
+CASES = {'raw': ('raw_cameras', 'joints_500'), 'jpeg': ('jpeg_cameras', 'joints_1000')}
+_TICKS = os.sysconf('SC_CLK_TCK')
+
+
+def cpu_s(pid: int) -> float:
+    """Return the CPU time that a process has used."""
+    fields = Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def peak_mb(pid: int) -> float:
+    """Return the most memory that a process has held."""
+    status = Path(f'/proc/{pid}/status').read_text()
+    return int(status.split('VmHWM:')[1].split()[0]) / 1024
+
+
+def rig_text(case: str) -> str:
+    """Return a rig file that declares the case's topics."""
+    text = RIG
+    for load in CASES[case]:
+        for i, (topic, type_, role, rate) in enumerate(STREAMS[load]):
+            text += (
+                f'  {load}_{i}: {{topic: {topic.format(i)}, type: {type_}, role: {role}, '
+                f'rate_hz: {rate}, max_age_ms: 500}}\n'
+            )
+    return text
+
+
+@contextmanager
+def process(*command: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process until the block ends, then SIGINT it."""
+    child = subprocess.Popen([sys.executable, *command])
+    try:
+        yield child
+    finally:
+        child.send_signal(signal.SIGINT)
+        child.wait(60)
+
+
+def call(node: rclpy.node.Node, name: str) -> None:
+    """Call one of the recorder's Trigger services; fails with its message."""
+    client = node.create_client(Trigger, f'recorder/{name}')
+    client.wait_for_service(30.0)
+    future = client.call_async(Trigger.Request())
+    rclpy.spin_until_future_complete(node, future, timeout_sec=120.0)
+    if not future.done() or not future.result().success:
+        sys.exit(f'{name}: {future.result().message if future.done() else "no answer"}')
+
+
+def record(case: str, seconds: float, folder: Path) -> dict[str, float]:
+    """Record a case with our node and return what it cost and lost."""
+    (folder / 'rig.yaml').write_text(rig_text(case))
+    load_files = {load: folder / f'{load}.npz' for load in CASES[case]}
+    here = str(Path(__file__).parent / 'load.py')
+    with (
+        process(
+            '-m',
+            'recorder.nodes.recorder',
+            '--ros-args',
+            '-p',
+            f'rig:={folder}/rig.yaml',
+            '-p',
+            f'output:={folder}/bags',
+            '-p',
+            'session_id:=s',
+            '-p',
+            'arm_timeout_s:=30.0',
+        ) as ours,
+        process(here, CASES[case][0], str(load_files[CASES[case][0]])),
+        process(here, CASES[case][1], str(load_files[CASES[case][1]])),
+    ):
+        node = rclpy.create_node('bench')
+        call(node, 'start_trigger')
+        before = cpu_s(ours.pid)
+        started = time.monotonic()
+        while time.monotonic() - started < seconds:
+            rclpy.spin_once(node, timeout_sec=0.5)
+        cpu = cpu_s(ours.pid) - before
+        call(node, 'end_success')
+        memory = peak_mb(ours.pid)
+        node.destroy_node()
+    bag = folder / 'bags/s/s_e0000'
+    return {'cpu_s': cpu, 'memory_mb': memory, **compare(bag, load_files)}
+
+
+def compare(bag: Path, load_files: dict[str, Path]) -> dict[str, float]:
+    """Return how many published messages the bag has, misses, and what its own statistics say."""
+    sent: dict[str, np.ndarray] = {}
+    for path in load_files.values():
+        sent.update(np.load(path))
+    found: dict[str, list[int]] = {}
+    size = 0
+    for message in read_messages(bag_file(bag)):
+        size += len(message.data)
+        if message.topic in sent:
+            found.setdefault(message.topic, []).append(header_stamp_ns(message.data) or 0)
+    missing = 0
+    for topic, stamps in found.items():
+        inside = sent[topic][(sent[topic] >= stamps[0]) & (sent[topic] <= stamps[-1])]
+        missing += len(set(inside.tolist()) - set(stamps))
+    streams = read_sidecar(bag)['episode']['streams']
+    return {
+        'messages': sum(map(len, found.values())),
+        'missing': missing,
+        'bytes': size,
+        'counted': sum(s['lost'] + s['unwritten'] for s in streams),
+    }
+
+
+def plain_mcap(bag: Path, output: Path) -> float:
+    """Return the CPU seconds that the mcap library takes to write a bag's messages again."""
+    messages = list(read_messages(bag_file(bag)))
+    before = time.process_time()
+    with open(output, 'wb') as file:
+        writer = Writer(file, chunk_size=4 << 20, compression=CompressionType.NONE)
+        writer.start('ros2')
+        channels: dict[str, int] = {}
+        for message in messages:
+            if message.topic not in channels:
+                schema = writer.register_schema(message.type, 'ros2msg', b'')
+                channels[message.topic] = writer.register_channel(message.topic, 'cdr', schema)
+            writer.add_message(
+                channels[message.topic], message.log_ns, message.data, message.publish_ns
+            )
+        writer.finish()
+    return time.process_time() - before
+
+
+def rosbag2(case: str, seconds: float, folder: Path) -> float | None:
+    """Return the CPU seconds of `ros2 bag record` for the same load; None where it is absent."""
+    if shutil.which('ros2') is None:
+        return None
+    here = str(Path(__file__).parent / 'load.py')
+    topics = [
+        f'/{topic.format(i)}'
+        for load in CASES[case]
+        for i, (topic, *_) in enumerate(STREAMS[load])
+    ]
+    with (
+        process(here, CASES[case][0], str(folder / 'a.npz')),
+        process(here, CASES[case][1], str(folder / 'b.npz')),
+    ):
+        child = subprocess.Popen(
+            ['ros2', 'bag', 'record', '-s', 'mcap', '-o', str(folder / 'rosbag2'), *topics]
+        )
+        time.sleep(5.0)
+        before = cpu_s(child.pid)
+        time.sleep(seconds)
+        cpu = cpu_s(child.pid) - before
+        child.send_signal(signal.SIGINT)
+        child.wait(60)
+    return cpu
+
+
+def main() -> None:
+    """Run the cases and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--seconds', type=float, default=60.0)
+    parser.add_argument('--case', choices=CASES, action='append')
+    parser.add_argument('--output', type=Path, help='folder for the bags, default a temporary one')
+    parser.add_argument('--json', action='store_true')
+    options = parser.parse_args()
+    os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    os.environ.setdefault('ROS_DOMAIN_ID', '87')
+    rclpy.init()
+    rows = []
+    for case in options.case or CASES:
+        with tempfile.TemporaryDirectory(dir=options.output) as name:
+            folder = Path(name)
+            row: dict[str, object] = {
+                'case': case,
+                'seconds': options.seconds,
+                **record(case, options.seconds, folder),
+            }
+            row['plain_mcap_cpu_s'] = plain_mcap(folder / 'bags/s/s_e0000', folder / 'again.mcap')
+            row['rosbag2_cpu_s'] = rosbag2(case, options.seconds, folder)
+            rows.append(row)
+    rclpy.shutdown()
+    if options.json:
+        print(json.dumps(rows))
+        return
+    print(
+        f'{"load":6}{"messages":>10}{"MB/s":>8}{"missing":>9}{"counted":>9}{"CPU":>7}{"MB RAM":>8}'
+        f'{"x mcap":>8}{"x rosbag2":>11}'
+    )
+    for row in rows:
+        share = row['cpu_s'] / options.seconds
+        against = (
+            '-' if row['rosbag2_cpu_s'] is None else f'{row["cpu_s"] / row["rosbag2_cpu_s"]:.2f}'
+        )
+        print(
+            f'{row["case"]:6}{row["messages"]:10}{row["bytes"] / options.seconds / 1e6:8.1f}'
+            f'{row["missing"]:9}{row["counted"]:9}{share:7.1%}{row["memory_mb"]:8.0f}'
+            f'{row["cpu_s"] / row["plain_mcap_cpu_s"]:8.2f}{against:>11}'
+        )
+
+
+if __name__ == '__main__':
+    main()
