@@ -105,7 +105,11 @@ class ScriptedOperator:
         """Return where the leader is now, rad, (6,)."""
         self._sight = sight
         next(self._plan, None)
-        return self._leader + self._tremor.at(sight.now_ns)
+        return self.hold(sight.now_ns)
+
+    def hold(self, now_ns: int) -> NDArray[np.float64]:
+        """Return where the leader is, rad, (6,), while the operator keeps it still."""
+        return self._leader + self._tremor.at(now_ns)
 
     def take_request(self) -> Request | None:
         """Return what the operator has asked for since the last call."""

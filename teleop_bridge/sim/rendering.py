@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,8 @@ class SceneRenderer:
         # PyOpenGL tells a missing library in as many ways as it has loaders.
         except Exception as error:
             raise gl_missing(f'{type(error).__name__}: {error}') from error
+        # Freed before the interpreter's end, when the GL library is gone already.
+        self._close = weakref.finalize(self, self._renderer.close)
         flags = self._renderer.scene.flags
         for flag in ('SHADOW', 'REFLECTION', 'SKYBOX', 'HAZE', 'FOG'):
             flags[getattr(self._mj.mjtRndFlag, f'mjRND_{flag}')] = False
@@ -52,4 +56,4 @@ class SceneRenderer:
 
     def close(self) -> None:
         """Free the GL context."""
-        self._renderer.close()
+        self._close()

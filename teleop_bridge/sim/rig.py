@@ -78,6 +78,10 @@ class SimRig:
         self._left_over_ns = 0
         self.reset()
 
+    def seed(self, seed: int) -> None:
+        """Begin the sequence of start states of another seed."""
+        self._rng = np.random.default_rng(seed)
+
     def reset(
         self,
         *,
