@@ -122,7 +122,7 @@ def main() -> int:
         print(f'make check-lerobot: {error}', file=sys.stderr)
         return 1
     cameras = ', '.join(dataset.meta.camera_keys) or 'no camera'
-    print(f'{len(dataset)} frames in {dataset.num_episodes} episodes are what their bags align to; '
+    print(f'{len(dataset)} frames in {dataset.num_episodes} episodes are as their bags align; '
           f'images of {frames} frames compared ({cameras}); first batch {tuple(shape)}')
     return 0
 
