@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from curation.align.episode import Episode, Intervention, Signal, Times, Track, Values
 from curation.align.extract import JOINT_ROLES
-from curation.align.frames import FrameSource
 from curation.align.grid import default_rate, regular_grid, Span, span_of
 from curation.align.hold import hold, next_at_or_after
 from curation.align.merge import merge_joints, Merged, sort_stamps, Source
@@ -107,7 +106,7 @@ class _Aligner:
                 _Input(role.value, role, any(s.stream.required for s in several), merged)
             )
         for series in self._recording.series.values():
-            if series.table is not None:
+            if series.table is not None and series.stream.role not in _TIMELESS:
                 inputs.append(
                     _Input(
                         series.stream.name,
@@ -286,7 +285,7 @@ class _Aligner:
             else 0,
             problems=recording.problems,
             part=part,
-            frames=self._frames(),
+            frames=recording.frames,
         )
 
     def _authority(
@@ -304,14 +303,6 @@ class _Aligner:
         for one in self._recording.interventions:
             ids[_within(one, times)] = one.id
         return np.full(len(times), np.nan), tuple(ids.tolist())
-
-    def _frames(self) -> dict[str, FrameSource]:
-        sources = {}
-        for name, series in self._recording.series.items():
-            if series.stream.role in _IMAGES:
-                order, _ = sort_stamps(series, 0)
-                sources[name] = FrameSource(self._recording.path, series, series.refs[order])
-        return sources
 
 
 def _within(intervention: Intervention, times: Times) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from curation.align.episode import Facts
+from curation.align.frames import FrameSource
 from curation.align.interventions import collect
 from curation.align.joints import JointRows
 from curation.align.series import Fault, NO_TIME, Recording, Series, Table
@@ -31,6 +32,7 @@ JOINT_ROLES = (
     Role.POLICY_PROPOSAL,
     Role.LOAD,
 )
+IMAGE_ROLES = (Role.CAMERA, Role.DEPTH)
 _LEFT_OUT = (Role.OTHER, Role.EPISODE)
 
 
@@ -95,6 +97,11 @@ def extract(bag: BagReader, rig: Rig) -> Recording:
         missing=tuple(missing),
         interventions=collect(sorted(events, key=lambda event: event[0])),
         problems=(*bag.problems, *problems),
+        frames={
+            name: FrameSource(bag.path, one)
+            for name, one in series.items()
+            if one.stream.role in IMAGE_ROLES
+        },
     )
 
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from curation.align.episode import Image, Times
+import numpy as np
+
+from curation.align.episode import Image
 from curation.align.series import Series
 from curation.bag.images import decode_color, decode_depth
 from curation.bag.reader import BagReader, open_bag
@@ -21,12 +23,12 @@ class FrameSource:
     a video are decoded once each; going back decodes from the key frame before.
     """
 
-    def __init__(self, path: Path | str, series: Series, refs: Times) -> None:
+    def __init__(self, path: Path | str, series: Series) -> None:
         self._path = path
         self._topic = series.topic
         self._where = f"{path}: stream '{series.stream.name}'"
         self._depth = series.stream.role is Role.DEPTH
-        self._refs = refs
+        self._refs = series.refs[np.argsort(series.stamps_ns, kind='stable')]
         self._bag: BagReader | None = None
         self._video: VideoStream | None = None
 

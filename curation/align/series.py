@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.align.episode import Facts, Intervention, Times, Values
+from curation.align.episode import Facts, Image, Intervention, Times, Values
 from curation.bag.model import Problem
 from teleop_bridge.rig.schema import Rig, Stream
 
@@ -76,7 +76,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Recording:
-    """A bag's declared streams as arrays; ``missing`` streams have no message in it."""
+    """A bag's declared streams as arrays; ``missing`` streams have no message in it.
+
+    ``frames`` gives an image stream's images by their place in stamp order.
+    """
 
     id: str
     name: str
@@ -86,4 +89,5 @@ class Recording:
     series: Mapping[str, Series]
     missing: tuple[Stream, ...]
     interventions: tuple[Intervention, ...]
-    problems: tuple[Problem, ...] = field(default=())
+    problems: tuple[Problem, ...] = ()
+    frames: Mapping[str, Callable[[int], Image]] = field(default_factory=dict, repr=False)

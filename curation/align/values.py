@@ -13,14 +13,22 @@ from teleop_bridge.rig.schema import Role
 
 Row = tuple[tuple[float, ...], str]
 Reader = tuple[tuple[str, ...], Callable[[Any], Row]]
-VALUE_ROLES = (Role.WRENCH, Role.POSE, Role.AUTHORITY, Role.IK_VALIDITY)
+VALUE_ROLES = (
+    Role.WRENCH,
+    Role.POSE,
+    Role.AUTHORITY,
+    Role.IK_VALIDITY,
+    Role.CAMERA_INFO,
+)
+_INTRINSICS = ('fx', 'fy', 'cx', 'cy')
 
 
 def value_reader(decoder: Decoder, role: Role) -> Reader:
     """Return the names of a role's values and what takes them out of a decoded message.
 
-    Wrench: force, N, and torque, N m. Pose: position, m, and quaternion x, y, z, w. Raises
-    DecodeError where the type does not carry them.
+    Wrench: force, N, and torque, N m. Pose: position, m, and quaternion x, y, z, w. Camera info:
+    intrinsics, pixels, with the distortion as text. Raises DecodeError where the type does not
+    carry them.
     """
     fields = set(decoder.fields)
     if role is Role.WRENCH and fields & {'wrench', 'force'}:
@@ -29,6 +37,11 @@ def value_reader(decoder: Decoder, role: Role) -> Reader:
         return ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw'), _pose
     if role is Role.AUTHORITY and {'weight', 'phase', 'intervention_id'} <= fields:
         return ('weight', 'phase'), _authority
+    if role is Role.CAMERA_INFO and 'k' in fields:
+        return _INTRINSICS, lambda message: (
+            tuple(float(message.k[i]) for i in (0, 4, 2, 5)),
+            ' '.join(f'{value:g}' for value in getattr(message, 'd', ())),
+        )
     if role is Role.IK_VALIDITY and fields & {'data', 'valid'}:
         return ('valid',), lambda message: (
             (float(getattr(message, 'data', getattr(message, 'valid', 0))),),
