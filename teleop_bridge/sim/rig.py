@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 
 from teleop_bridge.exceptions import FlywheelError, JointError
 from teleop_bridge.sim.engine import mujoco
+from teleop_bridge.sim.places import draw_place
 from teleop_bridge.sim.scene import (
     compile_scene,
-    CUBE_AZIMUTH,
     CUBE_HALF,
-    CUBE_RADIUS,
     in_bin,
     JOINTS,
     LINKS,
-    SHOULDER_XY,
     TIMESTEP,
 )
 
@@ -90,21 +88,16 @@ class SimRig:
         joints: NDArray[np.float64] | None = None,
     ) -> None:
         """Place cube and arm and let them settle; what is not given is drawn from the seed."""
-        radius = math.sqrt(self._rng.uniform(CUBE_RADIUS[0] ** 2, CUBE_RADIUS[1] ** 2))
-        azimuth = self._rng.uniform(*CUBE_AZIMUTH)
-        drawn_yaw = self._rng.uniform(-math.pi / 4, math.pi / 4)
+        place = draw_place(self._rng)
         drawn_start = draw_start(self._rng)
-        if cube_xy is None:
-            cube_xy = (
-                SHOULDER_XY[0] + radius * math.cos(azimuth),
-                SHOULDER_XY[1] + radius * math.sin(azimuth),
-            )
-        yaw = drawn_yaw if cube_yaw is None else cube_yaw
         start = drawn_start if joints is None else np.asarray(joints, np.float64)
         self._mj.mj_resetData(self.model, self._data)
         self._data.qpos[: len(JOINTS)] = start
         self._left_over_ns = 0
-        self.lay_cube(cube_xy, yaw)
+        self.lay_cube(
+            place.xy if cube_xy is None else cube_xy,
+            place.yaw if cube_yaw is None else cube_yaw,
+        )
         self.command(start)
         for _ in range(250):
             self._mj.mj_step(self.model, self._data)

@@ -35,6 +35,8 @@ class Skill:
     wander: float = 0.0      # how far each of them goes astray
     retries: int = 2         # after a failed grasp
     comfort_bias: float = 0.0  # how strongly easy object poses are favoured, 0 to 1
+    fumbles: float = 0.0     # share of attempts whose first grasp goes wide
+    jerks: float = 0.0       # share of attempts made in many small corrections
 
     def tired(self, fatigue: float) -> Skill:
         """Return this person after some work: ``fatigue`` 0 (fresh) to 1 (exhausted)."""
@@ -52,9 +54,49 @@ class Skill:
         return replace(self, submovements=5, wander=0.012, tremor=2.5 * self.tremor)
 
 
-BETTER = Skill('better', 0.16, 0.45, 0.0006, 0.0015, 0.02, 0.05, 0.2, comfort_bias=0.1)
-OKAY = Skill('okay', 0.12, 0.55, 0.0012, 0.004, 0.06, 0.25, 0.4, 2, 0.004, comfort_bias=0.4)
-WORSE = Skill('worse', 0.09, 0.65, 0.002, 0.008, 0.12, 0.5, 0.7, 3, 0.009, comfort_bias=0.7)
+BETTER = Skill(
+    'better',
+    speed=0.16,
+    settle_s=0.45,
+    tremor=0.0006,
+    aim_error=0.0015,
+    yaw_error=0.02,
+    pause_probability=0.05,
+    pause_s=0.2,
+    comfort_bias=0.1,
+    fumbles=0.02,
+)
+OKAY = Skill(
+    'okay',
+    speed=0.12,
+    settle_s=0.55,
+    tremor=0.0012,
+    aim_error=0.004,
+    yaw_error=0.06,
+    pause_probability=0.25,
+    pause_s=0.4,
+    submovements=2,
+    wander=0.004,
+    comfort_bias=0.4,
+    fumbles=0.08,
+    jerks=0.05,
+)
+WORSE = Skill(
+    'worse',
+    speed=0.09,
+    settle_s=0.65,
+    tremor=0.002,
+    aim_error=0.008,
+    yaw_error=0.12,
+    pause_probability=0.5,
+    pause_s=0.7,
+    submovements=3,
+    wander=0.009,
+    retries=3,
+    comfort_bias=0.7,
+    fumbles=0.2,
+    jerks=0.15,
+)
 SKILLS = {skill.name: skill for skill in (BETTER, OKAY, WORSE)}
 
 
