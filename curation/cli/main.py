@@ -17,10 +17,12 @@ from teleop_bridge.exceptions import FlywheelError
 
 # verb: (module, what it does)
 VERBS = {
+    'demo': ('curation.cli.demo', 'run the whole line for real, on a simulated rig'),
     'info': ('curation.cli.info', 'say what bags hold, or in one line why one is unreadable'),
     'score': ('curation.cli.score', 'score episodes against each other'),
     'convert': ('curation.cli.convert', 'align bags and export them as a dataset'),
     'report': ('curation.cli.report', 'write a report on episodes that opens in a browser'),
+    'simulate': ('curation.cli.simulate', 'record episodes on the simulated arm, without ROS'),
 }
 
 

@@ -15,6 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+_SHORT = 16
+
 
 class Advance(Protocol):
     """Tells a progress bar how far the work is."""
@@ -41,8 +43,9 @@ class Output:
         if self.json:
             return
         table = Table(box=None, header_style='bold', pad_edge=False)
-        for column in columns:
-            table.add_column(column)
+        for index, column in enumerate(columns):
+            longest = max((len(str(row[index])) for row in rows), default=0)
+            table.add_column(column, no_wrap=longest <= _SHORT)  # long ones make room for these
         for row in rows:
             table.add_row(*(Text(str(cell)) for cell in row))
         self._out.print(table)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import os
 from pathlib import Path
+import random
 
 from curation.demo import plan
 from curation.demo.children import Children
@@ -17,6 +18,7 @@ from teleop_bridge.rig import bringup
 from teleop_bridge.rig.loader import load_rig
 from teleop_bridge.rig.tasks import load_tasks
 
+TRIES = 10
 DOMAINS = range(1, 101)  # ROS domains that keep clear of Linux's ephemeral ports
 
 Tell = Callable[[str], None]
@@ -25,24 +27,26 @@ Tell = Callable[[str], None]
 def record(output: Path, *, domain_id: int | None, tell: Tell) -> list[Recorded]:
     """Record the plan's attempts into ``output``/bags; ``tell`` gets one line per step.
 
-    Every process runs in a ROS domain of its own, by default one that depends on our process id.
+    Every process runs in ROS domain ``domain_id``, by default one in which no node is yet.
     Raises DemoError, ChildError and MissingDependencyError.
     """
-    environment = _join_domain(domain_id)
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     try:
-        from curation.nodes.conductor import Conductor
+        from curation.nodes.conductor import Conductor, find_free_domain
     except ImportError as error:
         raise MissingDependencyError(
             f'the demo needs ROS 2 Jazzy, found none ({error}): run it by make demo'
         ) from error
+    if domain_id is None:
+        domain_id = find_free_domain(random.sample(DOMAINS, TRIES))
     tasks = data_file('config/tasks/pick_place.yaml')
     task = load_tasks(tasks).task(plan.TASK)
     recorded = []
-    with Children(logs=output / 'logs', environment=environment) as children:
+    with Children(logs=output / 'logs', environment=_environment(domain_id)) as children:
         for process in _processes(output, tasks):
             children.start(process)
         tell('starting the rig: simulation, operator, leader, follower, policy, recorder')
-        with Conductor(domain_id=int(environment['ROS_DOMAIN_ID']), watch=children.check) as rig:
+        with Conductor(domain_id=domain_id, watch=children.check) as rig:
             for attempt in plan.PLAN:
                 tell(attempt.title)
                 recorded.append(perform(attempt, task, rig))
@@ -69,10 +73,7 @@ def _processes(output: Path, tasks_file: Path) -> list[bringup.Process]:
     ]
 
 
-def _join_domain(domain_id: int | None) -> dict[str, str]:
-    """Choose the domain for us and our children; return the children's environment."""
-    if domain_id is None:
-        domain_id = DOMAINS[os.getpid() % len(DOMAINS)]
-    os.environ['ROS_DOMAIN_ID'] = str(domain_id)
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-    return {**os.environ, 'PYTHONUNBUFFERED': '1', 'OMP_NUM_THREADS': '1'}
+def _environment(domain_id: int) -> dict[str, str]:
+    """Return the environment of our processes."""
+    own = {'ROS_DOMAIN_ID': str(domain_id), 'PYTHONUNBUFFERED': '1', 'OMP_NUM_THREADS': '1'}
+    return {**os.environ, **own}

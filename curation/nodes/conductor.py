@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 import time
 from types import TracebackType
@@ -30,6 +30,27 @@ LATCHED = QoSProfile(
 )
 ANSWER_S = 30.0   # a service's answer: ending an episode closes a bag
 STARTUP_S = 60.0  # a simulator compiles its model and warms its renderer
+DISCOVERY_S = 1.0  # within which nodes of a domain find each other on one machine
+
+
+def find_free_domain(candidates: Iterable[int]) -> int:
+    """Return the first of these ROS domains in which no node is; raises DemoError if all are used.
+
+    Nodes of another program in ours would end up in our bags.
+    """
+    tried = []
+    for domain_id in candidates:
+        context = Context()
+        rclpy.init(context=context, domain_id=domain_id)
+        node = rclpy.create_node('demo_probe', context=context)
+        time.sleep(DISCOVERY_S)
+        others = [name for name in node.get_node_names() if name != node.get_name()]
+        node.destroy_node()
+        context.try_shutdown()
+        if not others:
+            return domain_id
+        tried.append(domain_id)
+    raise DemoError(f'ROS domains {tried}: expected a free one, found nodes in each')
 
 
 class Conductor:
@@ -67,9 +88,16 @@ class Conductor:
         return str(self._call(Trigger, service, Trigger.Request()).message)
 
     def start_episode(self, *, task: str, location: str, note: str) -> Path:
-        """Start recording; returns the bag's folder."""
+        """Start recording, patiently while streams come up; returns the bag's folder."""
         request = StartEpisode.Request(task=task, location=location, note=note)
-        return Path(self._call(StartEpisode, 'recorder/start', request).bag)
+        deadline = time.monotonic() + STARTUP_S
+        while True:
+            try:
+                return Path(self._call(StartEpisode, 'recorder/start', request).bag)
+            except DemoError:
+                if time.monotonic() > deadline:
+                    raise
+                self.rest(1.0)
 
     def end_episode(self, grade: Grade, note: str) -> tuple[Path, str]:
         """End the episode with its grade; returns the closed bag's folder and the episode's id."""
