@@ -86,7 +86,7 @@ class Result:
 
     @property
     def grade(self) -> Grade:
-        """The grade that a fair operator would give."""
+        """Return the grade that a fair operator would give."""
         if self.solved:
             again = self.grasps > 1 or self.interventions
             return Grade.SUCCESS_AFTER_RETRIES if again else Grade.SUCCESS_FIRST_TRY

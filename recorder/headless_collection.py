@@ -41,7 +41,7 @@ class Shift:
 
     @property
     def session_id(self) -> str:
-        """The session's id, of which no two shifts of a collection may have the same."""
+        """Return the session's id, of which no two shifts of a collection may have the same."""
         return f'd{self.day:03d}_{self.operator_id}_{self.seed}'
 
 

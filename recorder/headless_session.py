@@ -94,4 +94,3 @@ def _topic(stream: Stream) -> TopicInfo:
         type_hash=type_hash(stream.type),
         latched=stream.latched,
     )
-

@@ -66,8 +66,8 @@ def _compare_item(
 ) -> None:
     task = episode.facts.task_text or 'unnamed task'
     if int(item['frame_index']) != i or item['task'] != task:
-        raise DifferenceError(f'{episode.name}: frame {i} has index {item["frame_index"]}, '
-                         f"task '{item['task']}'")
+        raise DifferenceError(
+            f"{episode.name}: frame {i} has index {item['frame_index']}, task '{item['task']}'")
     for key in dataset.meta.camera_keys:
         camera = key.removeprefix('observation.images.')
         shown = item[key].numpy()

@@ -47,7 +47,7 @@ class InterventionLog:
 
     @property
     def open_id(self) -> str | None:
-        """The intervention under way."""
+        """Return the intervention under way."""
         return self._open
 
     def begin(self, trigger: Trigger, now_ns: int) -> Event:

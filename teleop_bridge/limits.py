@@ -32,12 +32,12 @@ class Limiter:
 
     @property
     def positions(self) -> Vector:
-        """The last command; NaN before ``seed``."""
+        """Return the last command; NaN before ``seed``."""
         return self._positions
 
     @property
     def rate(self) -> Vector:
-        """The last command's velocity, per second."""
+        """Return the last command's velocity, per second."""
         return self._rate
 
     def seed(self, positions: Vector) -> None:

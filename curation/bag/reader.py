@@ -80,7 +80,7 @@ class BagReader:
 
     @cached_property
     def content_id(self) -> str:
-        """The id of the bag's content: reads it whole, once."""
+        """Return the id of the bag's content: reads it whole, once."""
         content = ContentHash()
         for message in self.messages():
             content.add(

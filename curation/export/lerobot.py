@@ -225,7 +225,7 @@ class _Writer:
         }
 
     def _write_tasks(self, path: Path) -> None:
-        """LeRobot reads the task's text from the pandas index, which lives in the metadata."""
+        """Write the tasks; LeRobot reads their text from the pandas index, in the metadata."""
         table = pa.table({'task_index': list(self._tasks.values()), 'task': list(self._tasks)})
         pandas = {
             'index_columns': ['task'],

@@ -8,9 +8,6 @@ import os
 from pathlib import Path
 import sys
 
-# run isolated (-I), so the folder of this file is not on the path by itself
-sys.path.insert(0, str(Path(__file__).parent))
-
 import distribution
 import python_environment
 from steps import held, SetupError

@@ -131,7 +131,7 @@ def _servo(path: Path, name: str, entry: Any) -> ServoCalibration:
 
 
 def _from_lerobot(path: Path, content: dict[str, Any]) -> dict[str, ServoCalibration]:
-    """LeRobot keeps the homing offset inside the servo, and zero is the middle of the range."""
+    """Convert: LeRobot keeps the homing offset in the servo, zero is the middle of the range."""
     servos = {}
     for name, entry in content.items():
         if not isinstance(entry, dict) or not _LEROBOT_KEYS <= set(entry):

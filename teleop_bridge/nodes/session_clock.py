@@ -28,7 +28,7 @@ class NodeClock:
 
     @property
     def session(self) -> SessionClock:
-        """The session's clock as it is known now."""
+        """Return the session's clock as it is known now."""
         return self._session
 
     def now_ns(self) -> int:

@@ -119,8 +119,8 @@ class Camera:
     parent_frame: str = ''
     xyz: tuple[float, float, float] | None = None       # m, in the parent frame
     rpy: tuple[float, float, float] | None = None       # rad, fixed axes (REP 103)
-    measured: str = ''                                  # how and when the extrinsics were measured
-    source: str = ''                                    # sim, v4l2, video or empty (another package's)
+    measured: str = ''                                  # how and when extrinsics were measured
+    source: str = ''                                    # sim, v4l2, video; '' is another package's
     device: str = ''
     calibration: str = ''
 
