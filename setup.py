@@ -17,8 +17,8 @@ def _lines(name: str) -> list[str]:
     return (ROOT / 'requirements' / f'{name}.txt').read_text().splitlines()
 
 
-def _base() -> list[str]:
-    return [line for line in _lines('base') if line and not line.startswith('#')]
+def _names(name: str) -> list[str]:
+    return [line for line in _lines(name) if line and not line.startswith('#')]
 
 
 def _extras() -> dict[str, list[str]]:
@@ -31,7 +31,7 @@ def _extras() -> dict[str, list[str]]:
         elif line and not line.startswith('#'):
             extras.setdefault(name, []).append(line)
     everything = sorted({line for lines in extras.values() for line in lines})
-    return {**extras, 'all': everything}
+    return {**extras, 'all': everything, 'train': _names('train')}
 
 
 def _data_files() -> list[tuple[str, list[str]]]:
@@ -54,7 +54,7 @@ setup(
     package_data={name: ['**/*.html', '**/*.css', '**/*.js', '**/*.json', '**/*.yaml', 'py.typed']
                   for name in PACKAGES},
     data_files=_data_files(),
-    install_requires=_base(),
+    install_requires=_names('base'),
     extras_require=_extras(),
     entry_points={'console_scripts': ['flywheel = curation.cli.main:main']},
 )

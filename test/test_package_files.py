@@ -97,7 +97,7 @@ def test_package_xml_names_every_ros_package_that_is_imported() -> None:
 
 def test_every_library_is_in_the_requirement_lists() -> None:
     names = {name for folder in PACKAGES for name in third_party(folder)} - ros_packages()
-    optional_elsewhere = {'torch', 'ray', 'lerobot'}  # too large to ask of everybody
+    optional_elsewhere = {'torch', 'ray'}  # too large to ask of everybody
     distributions = {DISTRIBUTIONS.get(name, name).lower() for name in names - optional_elsewhere}
     assert distributions - required() == set()
 

@@ -13,10 +13,11 @@ import sys
 import time
 
 from distribution import Ros
-from steps import run, say
+from steps import run, say, SetupError
 import wheels
 
 _KEY_DIGITS = 16
+TORCH_CPU = 'torch==2.13.0+cpu'
 
 
 def version() -> str:
@@ -85,12 +86,27 @@ class Environment:
         install = [self.python, '-I', '-m', 'pip', 'install', '--disable-pip-version-check']
         run([*install, *self._requirements()], log=log, environment=outside,
             advice='Is the package index reachable, and is there room on the disk?')
+        self._try_torch(install, log=log, environment=outside)
         if self.ros is Ros.WHEELS:
             say('building the interfaces that PyPI lacks')
             wheels.repair(self.folder, python=self.python, log=log)
             wheels.build_overlay(self.root, self.folder, log=log)
         (self.folder / 'complete').touch()
         say(f'environment made in {time.monotonic() - start:.0f} s')
+
+    def _try_torch(
+        self, install: list[Path | str], *, log: Path, environment: dict[str, str]
+    ) -> None:
+        """Install PyTorch's CPU build where pip is set up to find one; nothing else needs it.
+
+        PyPI's own build brings gigabytes of CUDA, which nobody should have to wait for here.
+        """
+        constraint = f'--constraint={self.root}/requirements/{_lock(self.ros)}.txt'
+        try:
+            run([*install, '--only-binary=:all:', constraint, TORCH_CPU], log=log,
+                environment=environment, quiet=True)
+        except SetupError:
+            say(f'no {TORCH_CPU} to be had: what trains is left out of the tests')
 
     def _requirements(self) -> list[str]:
         folder = self.root / 'requirements'

@@ -37,9 +37,13 @@ def held(path: Path) -> Iterator[None]:
 
 
 def run(
-    command: Sequence[str | Path], *, log: Path, environment: Mapping[str, str], advice: str = ''
+    command: Sequence[str | Path], *, log: Path, environment: Mapping[str, str], advice: str = '',
+    quiet: bool = False,
 ) -> None:
-    """Run a command with its output in a log file; show the log's end where it fails."""
+    """Run a command with its output in a log file; show the log's end where it fails.
+
+    A quiet one only raises SetupError.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open('a') as file:
         file.write(f'$ {" ".join(map(str, command))}\n')
@@ -47,7 +51,8 @@ def run(
         done = subprocess.run(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
     if done.returncode:
-        lines = log.read_text(errors='replace').splitlines()[-_LAST_LINES:]
-        print('\n'.join(lines), file=sys.stderr)
+        if not quiet:
+            lines = log.read_text(errors='replace').splitlines()[-_LAST_LINES:]
+            print('\n'.join(lines), file=sys.stderr)
         what = f'{Path(command[0]).name} ended with {done.returncode}; its output is in {log}.'
         raise SetupError(f'{what} {advice}'.strip())
