@@ -20,6 +20,8 @@ from teleop_bridge.vocabulary import Phase
 
 Vector = NDArray[np.float64]
 
+# A follower silent for longer may have lost its power and sagged: its pose is taken anew.
+_LOST_NS = NANOSECONDS
 CONVERGED_RAD = 0.01  # how near a joint is to its source when a handover or an approach is over
 
 
@@ -82,7 +84,11 @@ class FollowerCore:
 
     def measured(self, sample: JointSample) -> None:
         """Take the follower's measured joints, in the rig's order."""
+        last = self._measured
         self._measured = sample
+        if last is not None and sample.stamp_ns - last.stamp_ns > _LOST_NS:
+            self._limiter.seed(sample.positions)
+            self._approach()
 
     def take_over(self, intervention_id: str, now_ns: int) -> None:
         """Begin a takeover by the human."""
@@ -173,15 +179,19 @@ class FollowerCore:
         return wanted
 
     def _stale(self, weight: float, now_ns: int) -> str:
-        sources = (('leader', weight > 0.0, self._human), ('policy', weight < 1.0, self._policy))
-        for name, needed, sample in sources:
+        sources = (
+            ('follower', 'state', True, self._measured),
+            ('leader', 'command', weight > 0.0, self._human),
+            ('policy', 'command', weight < 1.0, self._policy),
+        )
+        for name, what, needed, sample in sources:
             if not needed:
                 continue
             if sample is None:
-                return f'no command from the {name} yet'
+                return f'no {what} from the {name} yet'
             age_ns = now_ns - sample.stamp_ns
             if age_ns > self._settings.max_age_ns:
-                return f'the {name} is stale: its last command is {age_ns / 1e6:.0f} ms old'
+                return f'the {name} is stale: its last {what} is {age_ns / 1e6:.0f} ms old'
         return ''
 
     def _approach(self) -> None:

@@ -256,3 +256,22 @@ def test_the_command_never_leads_a_blocked_follower_by_more_than_allowed() -> No
         loop.now += PERIOD
     assert output.command is not None
     assert output.command[0] == pytest.approx(blocked + 0.15)
+
+
+def test_a_silent_follower_is_held_and_taken_anew_where_it_comes_back() -> None:
+    core = FollowerCore(rig(startup_velocity=0.5))
+    loop = Loop(core, human=lambda t: 0.3)
+    loop.run(150)
+    for _ in range(120):
+        core.human(loop.sample(0.3))
+        output = core.step(loop.now)
+        loop.now += PERIOD
+    assert output.phase is Phase.HOLD
+    assert output.reason.startswith('the follower is stale: its last state is')
+    sagged = -0.2
+    core.measured(loop.sample(sagged))
+    outputs = loop.run(200)
+    assert outputs[0].phase is Phase.STARTUP
+    assert commands(outputs)[0, 0] == pytest.approx(sagged, abs=0.01)
+    assert np.abs(np.diff(commands(outputs)[:, 0])).max() / 0.01 <= 0.5 + 1e-9
+    assert outputs[-1].phase is Phase.HUMAN

@@ -111,6 +111,26 @@ def test_torque_is_switched_on_with_a_bound(rig: tuple[ServoEmulator, ServoModel
     assert limit == round(model.full_torque / 2)
 
 
+def test_torque_comes_on_without_a_jump_also_after_an_unplug(
+    rig: tuple[ServoEmulator, ServoModel],
+) -> None:
+    emulator, model = rig
+    goal = model.goal_position
+    emulator.set_register(2, goal.address, goal.size, 900)  # remembered from before
+    arm = make_arm(emulator, model)
+    arm.set_torque(True)
+    assert emulator.register(2, goal.address, goal.size) == 2248
+    emulator.vanish()
+    arm.poll(0)
+    put(emulator, model, 2, 2000)  # it sagged
+    emulator.set_register(2, model.torque_enable.address, 1, 0)
+    emulator.come_back()
+    assert arm.poll(BusArm.retry_ns)[0] is ReadResult.FRESH
+    arm.close()
+    assert emulator.register(2, goal.address, goal.size) == 2000
+    assert emulator.register(2, model.torque_enable.address, 1) == 1
+
+
 @pytest.mark.parametrize('fault', ['drop', 'garble', 'delay'])
 def test_one_bad_reply_is_bridged_for_one_cycle(
     rig: tuple[ServoEmulator, ServoModel], fault: str

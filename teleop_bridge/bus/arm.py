@@ -16,6 +16,8 @@ from teleop_bridge.clock import SessionClock
 from teleop_bridge.exceptions import DeviceError
 from teleop_bridge.joints import JointSample
 
+_TRIES = 5
+
 
 class ReadResult(Enum):
     """How one cycle's read went."""
@@ -52,11 +54,12 @@ class BusArm:
         self.counters = BusCounters()
         self._make_bus = make_bus
         self._calibration = calibration
-        self._clock = clock
+        self.clock = clock  # a session's offset may be fixed after the arm was opened
         self._bus: ServoBus | None = None
         self._last: JointSample | None = None
         self._failures = 0
         self._next_try_ns = 0
+        self._torque = 0.0  # fraction, 0 while it is off: restored after an unplug
 
     @property
     def connected(self) -> bool:
@@ -68,7 +71,7 @@ class BusArm:
         bus = self._make_bus()
         bus.open()
         try:
-            check_fit(self._calibration, bus.read_positions().ticks)
+            check_fit(self._calibration, _read(bus))
         except DeviceError:
             bus.close()
             raise
@@ -99,7 +102,7 @@ class BusArm:
         resolution = self._bus.model.resolution
         servos = self._calibration.servos
         angles = [servo.to_angle(reading.ticks[servo.id], resolution) for servo in servos.values()]
-        stamp_ns = self._clock.from_monotonic_ns(reading.stamp_ns)
+        stamp_ns = self.clock.from_monotonic_ns(reading.stamp_ns)
         self._last = JointSample(tuple(servos), np.array(angles), stamp_ns)
         return ReadResult.FRESH, self._last
 
@@ -118,10 +121,15 @@ class BusArm:
         return True
 
     def set_torque(self, enabled: bool, *, fraction: float = 1.0) -> None:
-        """Switch the arm's torque and bound it to a fraction of the full; raises DeviceError."""
+        """Switch the arm's torque and bound it to a fraction of the full; raises DeviceError.
+
+        Goals are first set to where the arm is: what servos remember from before would be a jump.
+        """
+        self._torque = fraction if enabled else 0.0
         if self._bus is None:
             raise BusGoneError('the arm is not connected')
         if enabled:
+            self._bus.write_positions(_read(self._bus))
             self._bus.limit_torque(self._calibration.ids, fraction)
         self._bus.set_torque(self._calibration.ids, enabled)
 
@@ -130,11 +138,17 @@ class BusArm:
             return False
         try:
             self.open()
+            if self._torque:
+                self.set_torque(True, fraction=self._torque)
         except DeviceError as error:
-            self.counters.last_error = str(error)
-            self._next_try_ns = now_ns + self.retry_ns
+            self._give_up(error, now_ns)
             return False
         return True
+
+    def _give_up(self, error: DeviceError, now_ns: int) -> None:
+        self.counters.last_error = str(error)
+        self.close()
+        self._next_try_ns = now_ns + self.retry_ns
 
     def _bridge(self, error: BusReadError) -> tuple[ReadResult, JointSample | None]:
         self.counters.last_error = str(error)
@@ -147,6 +161,14 @@ class BusArm:
 
     def _drop(self, error: BusGoneError, now_ns: int) -> None:
         self.counters.disconnects += 1
-        self.counters.last_error = str(error)
-        self.close()
-        self._next_try_ns = now_ns + self.retry_ns
+        self._give_up(error, now_ns)
+
+
+def _read(bus: ServoBus) -> dict[int, int]:
+    """Read positions where nothing waits: a single failure is tried again."""
+    for _ in range(_TRIES - 1):
+        try:
+            return bus.read_positions().ticks
+        except BusReadError:
+            continue
+    return bus.read_positions().ticks

@@ -21,6 +21,7 @@ from teleop_bridge.bus.servo_bus import (
 )
 from teleop_bridge.exceptions import DeviceError, MissingDependencyError
 
+DEFAULT_REPLY_TIMEOUT_NS = 6_000_000
 _SDKS = {
     # family: (module, pip package, argument of PacketHandler: byte order or protocol version)
     'feetech_sts': ('scservo_sdk', 'feetech-servo-sdk', 0),
@@ -29,6 +30,7 @@ _SDKS = {
 }
 # The SDKs poll for replies in a busy loop; a blocking read lets other threads run.
 _READ_WAIT_S = 0.001
+_PATIENT_MS = 100.0  # for one reply while opening, where nothing waits
 _PINGS = 3
 _SUCCESS = 0  # COMM_SUCCESS in both SDKs
 # pyserial's SerialException is an OSError, but what termios raises on a pulled plug is not.
@@ -49,13 +51,14 @@ class SdkBus:
         model: ServoModel,
         ids: Sequence[int],
         baud_rate: int = 1_000_000,
-        reply_timeout_ns: int = 6_000_000,
+        reply_timeout_ns: int = DEFAULT_REPLY_TIMEOUT_NS,
     ) -> None:
         self.model = model
         self._port_name = port
         self._ids = tuple(ids)
         self._baud_rate = baud_rate
         self._reply_timeout_ms = reply_timeout_ns / 1e6
+        self._timeout_ms = self._reply_timeout_ms
         self._port: Any = None
         self._packets: Any = None
         self._reader: Any = None
@@ -65,8 +68,9 @@ class SdkBus:
         """Open the port and check that every servo answers; raises DeviceError."""
         sdk = self._import_sdk()
         port = sdk.PortHandler(self._port_name)
-        timeout_ms = self._reply_timeout_ms
-        port.setPacketTimeout = lambda _length: port.setPacketTimeoutMillis(timeout_ms)
+        port.setPacketTimeout = lambda _length: port.setPacketTimeoutMillis(self._timeout_ms)
+        # A late reply to the last request must not be taken for one to the next.
+        port.clearPort = lambda: (port.ser.reset_input_buffer(), port.ser.flush())
         try:
             opened = port.openPort() and port.setBaudRate(self._baud_rate)
         except (*_PORT_ERRORS, ValueError) as error:
@@ -83,10 +87,13 @@ class SdkBus:
         for servo_id in self._ids:
             self._reader.addParam(servo_id)
         try:
+            self._timeout_ms = _PATIENT_MS
             self._check_servos()
         except DeviceError:
             self.close()
             raise
+        finally:
+            self._timeout_ms = self._reply_timeout_ms
 
     def close(self) -> None:
         """Close the port; closing a closed one does nothing."""
@@ -151,6 +158,8 @@ class SdkBus:
             yield port
         except _PORT_ERRORS as error:
             raise BusGoneError(f'{self._port_name}: {error}') from error
+        except IndexError as error:  # the SDKs index into replies without a look at their length
+            raise BusReadError(f'{self._port_name}: short reply') from error
         finally:
             port.is_using = False  # the SDKs leave it set when they raise
 
@@ -170,8 +179,11 @@ class SdkBus:
             )
 
     def _answers(self, servo_id: int) -> bool:
-        with self._exchange() as port:
-            _, result, _ = self._packets.ping(port, servo_id)
+        try:
+            with self._exchange() as port:
+                _, result, _ = self._packets.ping(port, servo_id)
+        except BusReadError:
+            return False
         return bool(result == _SUCCESS)
 
     def _read_group(self) -> dict[int, int]:
@@ -180,10 +192,12 @@ class SdkBus:
         if result != _SUCCESS:
             reason = self._packets.getTxRxResult(result)
             raise BusReadError(f'{self._port_name}: group read failed: {reason}')
-        return {
-            servo_id: self._reader.getData(servo_id, present.address, present.size)
-            for servo_id in self._ids
-        }
+        raw = {}
+        for servo_id in self._ids:
+            if not self._reader.isAvailable(servo_id, present.address, present.size):
+                raise BusReadError(f'{self._port_name}: servo {servo_id}: short reply')
+            raw[servo_id] = self._reader.getData(servo_id, present.address, present.size)
+        return raw
 
     def _read_singly(self) -> dict[int, int]:
         raw = {}

@@ -7,18 +7,22 @@ from __future__ import annotations
 from collections.abc import Callable
 import sys
 
+import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from teleop_flywheel.msg import Authority, Intervention
 
+from teleop_bridge.bus.device import bus_device, require_joints
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.exceptions import JointError, RigError
 from teleop_bridge.follower import FollowerCore, FollowerOutput
 from teleop_bridge.joints import JointMerger, JointSample
 from teleop_bridge.latency import Latency
+from teleop_bridge.nodes.bus_joints import BusJoints
 from teleop_bridge.nodes.convert import to_joint_state, to_ns, to_stamp
 from teleop_bridge.nodes.health import Health, Report
+from teleop_bridge.nodes.outputs import make_output
 from teleop_bridge.nodes.parameters import declare, declare_rig
 from teleop_bridge.nodes.qos import EVENT, SENSOR, STREAM
 from teleop_bridge.nodes.refusals import Refusals
@@ -64,7 +68,18 @@ class FollowerNode(Node):
         self._authority = self.create_publisher(Authority, authority.topic, STREAM)
         self._listen(rig, Role.HUMAN_PROPOSAL, self._on_human)
         self._listen(rig, Role.POLICY_PROPOSAL, self._core.policy)
-        self._listen(rig, Role.STATE, self._core.measured)
+        self._bus: BusJoints | None = None
+        device = bus_device(rig, 'follower')
+        if device is not None:
+            require_joints(device, rig.joint_names, rig)
+            topic = _only(rig, Role.STATE).topic
+            self._bus = BusJoints(self, device, self._time, topic=topic, take=self._on_bus)
+            self._bus.arm.set_torque(True)
+        else:
+            self._listen(rig, Role.STATE, self._core.measured)
+        self._output = make_output(
+            self, rig, period_ns=self._period_ns, arm=self._bus.arm if self._bus else None
+        )
         for stream in rig.by_role(Role.INTERVENTION):
             self.create_subscription(Intervention, stream.topic, self._on_intervention, EVENT)
         for name, action_of in (
@@ -97,6 +112,17 @@ class FollowerNode(Node):
                 lambda message, source=stream.name: on_message(message, source),
                 SENSOR,
             )
+
+    def destroy_node(self) -> None:
+        """Close the bus, if there is one, and end the node: servos keep their last goal."""
+        if self._bus is not None:
+            self._bus.close()
+        super().destroy_node()
+
+    def _on_bus(self, sample: JointSample) -> None:
+        by_name = dict(zip(sample.names, sample.positions, strict=True))
+        positions = np.array([by_name[name] for name in self._names])
+        self._core.measured(JointSample(self._names, positions, sample.stamp_ns))
 
     def _serve(self, name: str, act: Callable[[], None]) -> None:
         def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -132,9 +158,9 @@ class FollowerNode(Node):
             self.get_logger().warning(f'{output.phase.name.lower()}: {output.reason}')
         self._last = output
         if output.command is not None:
-            self._commands.publish(
-                to_joint_state(JointSample(self._names, output.command, now_ns))
-            )
+            command = JointSample(self._names, output.command, now_ns)
+            self._output.send(command)
+            self._commands.publish(to_joint_state(command))
         if output.weight > 0 and self._human_ns:
             self._lag.add(self._time.now_ns() - self._human_ns)
         message = Authority(
@@ -157,6 +183,7 @@ class FollowerNode(Node):
             'missed periods': self._missed,
             'leader to command p50 ms': f'{self._lag.percentile_ms(50):.2f}',
             'leader to command p99 ms': f'{self._lag.percentile_ms(99):.2f}',
+            **(self._bus.values() if self._bus else {}),
             **self._refusals.counts,
         }
         return well and not self._refusals.counts, f'{phase.name.lower()}{reason}', values

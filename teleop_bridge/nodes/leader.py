@@ -4,19 +4,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import sys
 
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
+from teleop_bridge.bus.device import bus_device, require_joints
 from teleop_bridge.exceptions import JointError, RigError
+from teleop_bridge.joints import JointSample
 from teleop_bridge.mapping import LeaderMapping
+from teleop_bridge.nodes.bus_joints import BusJoints
 from teleop_bridge.nodes.convert import to_joint_state, to_ns
 from teleop_bridge.nodes.health import Health, Report
 from teleop_bridge.nodes.parameters import declare_rig
 from teleop_bridge.nodes.qos import SENSOR, STREAM
 from teleop_bridge.nodes.refusals import Refusals
 from teleop_bridge.nodes.run import run
+from teleop_bridge.nodes.session_clock import NodeClock
 from teleop_bridge.rig.loader import load_rig
 from teleop_bridge.rig.schema import Role
 
@@ -36,14 +41,33 @@ class LeaderNode(Node):
         self._refusals = Refusals(self)
         self._mapped = 0
         self._publisher = self.create_publisher(JointState, proposals[0].topic, STREAM)
-        for stream in sources:
-            self.create_subscription(JointState, stream.topic, self._on_leader, SENSOR)
+        self._bus: BusJoints | None = None
+        device = bus_device(rig, 'leader')
+        if device is not None:
+            require_joints(device, tuple(row.source for row in rig.mapping), rig)
+            self._bus = BusJoints(
+                self, device, NodeClock(self, rig), topic=sources[0].topic, take=self._map
+            )
+        else:
+            for stream in sources:
+                self.create_subscription(JointState, stream.topic, self._on_leader, SENSOR)
         self._health = Health(self, self._report)
 
+    def destroy_node(self) -> None:
+        """Close the bus, if there is one, and end the node."""
+        if self._bus is not None:
+            self._bus.close()
+        super().destroy_node()
+
+    def _map(self, sample: JointSample) -> None:
+        self._take(sample.names, sample.positions.tolist(), sample.stamp_ns)
+
     def _on_leader(self, message: JointState) -> None:
-        stamp_ns = to_ns(message.header.stamp)
+        self._take(message.name, message.position, to_ns(message.header.stamp))
+
+    def _take(self, names: Sequence[str], positions: Sequence[float], stamp_ns: int) -> None:
         try:
-            sample = self._mapping.map(message.name, message.position, stamp_ns)
+            sample = self._mapping.map(names, positions, stamp_ns)
         except JointError as error:
             self._refusals.add('leader', error)
             return
@@ -53,7 +77,8 @@ class LeaderNode(Node):
     def _report(self) -> Report:
         refused = self._refusals.counts
         line = f'{refused.total()} messages refused' if refused else 'mapping'
-        return not refused, line, {'mapped': self._mapped, **refused}
+        bus = self._bus.values() if self._bus is not None else {}
+        return not refused, line, {'mapped': self._mapped, **bus, **refused}
 
 
 def main() -> None:
