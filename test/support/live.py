@@ -6,20 +6,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+import fcntl
 import os
 from pathlib import Path
 import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from typing import TextIO
 
 PATIENCE_S = 20.0
+_held: list[TextIO] = []
 
 
 def new_domain() -> int:
-    """Return a ROS domain id for one test; its ports are free with near certainty."""
-    return random.SystemRandom().randint(1, 100)
+    """Return a ROS domain id that no other test process on this machine holds.
+
+    The lock lasts as long as this process: domains are not given back between its tests.
+    """
+    for domain in random.SystemRandom().sample(range(1, 101), 100):
+        lock = (Path(tempfile.gettempdir()) / f'teleop_flywheel_domain_{domain}').open('w')
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            continue
+        _held.append(lock)
+        return domain
+    raise RuntimeError('every ROS domain is taken')
 
 
 def environment(domain: int) -> dict[str, str]:
