@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import os
 from pathlib import Path
 import random
 
 from curation.demo import plan
 from curation.demo.children import Children
+from curation.demo.plan import Attempt
 from curation.demo.play import perform, Recorded
 from teleop_bridge.exceptions import MissingDependencyError
 from teleop_bridge.resources import data_file
@@ -24,8 +25,14 @@ DOMAINS = range(1, 101)  # ROS domains that keep clear of Linux's ephemeral port
 Tell = Callable[[str], None]
 
 
-def record(output: Path, *, domain_id: int | None, tell: Tell) -> list[Recorded]:
-    """Record the plan's attempts into ``output``/bags; ``tell`` gets one line per step.
+def record(
+    output: Path,
+    *,
+    tell: Tell,
+    domain_id: int | None = None,
+    attempts: Sequence[Attempt] = plan.PLAN,
+) -> list[Recorded]:
+    """Record attempts, by default the demo's, into ``output``/bags; ``tell`` gets a line a step.
 
     Every process runs in ROS domain ``domain_id``, by default one in which no node is yet.
     Raises DemoError, ChildError and MissingDependencyError.
@@ -47,7 +54,7 @@ def record(output: Path, *, domain_id: int | None, tell: Tell) -> list[Recorded]
             children.start(process)
         tell('starting the rig: simulation, operator, leader, follower, policy, recorder')
         with Conductor(domain_id=domain_id, watch=children.check) as rig:
-            for attempt in plan.PLAN:
+            for attempt in attempts:
                 tell(attempt.title)
                 recorded.append(perform(attempt, task, rig))
             rig.trigger('recorder/stop')

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from curation.align.episode import Episode
 from teleop_bridge.clock import NANOSECONDS
+from teleop_bridge.rig.schema import Role
 
 MOST = 1500  # points per curve: more than a screen is wide
 
@@ -43,7 +44,7 @@ def curves(episode: Episode) -> dict[str, Any]:
         'staleness': [
             {'name': name, 'values': _numbers(track.staleness_ns[::step] / 1e6, 1)}
             for name, track in episode.tracks.items()
-            if track.valid.any()
+            if track.valid.any() and track.stream.role is not Role.ACTION  # paired with the next
         ],
         'bands': [
             {

@@ -30,11 +30,11 @@ function escapeMarkup(text) {
 
 function stacked(id, panels, style) {
   const layout = {
-    ...style.layout, height: 130 * panels.length + 80, margin: {l: 100, r: 15, t: 30, b: 45},
+    ...style.layout, height: 130 * panels.length + 80, margin: {l: 100, r: 15, t: 55, b: 45},
     grid: {rows: panels.length, columns: 1, subplots: panels.map((_, i) => ['x' + (i ? 'y' + (i + 1) : 'y')])},
     xaxis: {...style.axis, title: {text: 'time, s'}, anchor: 'y' + (panels.length > 1 ? panels.length : '')},
     hovermode: 'x unified', shapes: bands(panels.length), annotations: labels(),
-    legend: {orientation: 'h', y: 1, yanchor: 'bottom', x: 1, xanchor: 'right'},
+    legend: {orientation: 'h', yref: 'container', y: 1, yanchor: 'top', x: 0, xanchor: 'left'},
   };
   const traces = [];
   panels.forEach((panel, i) => {

@@ -43,7 +43,7 @@ function scatter(id, x, y, titles, style) {
   Plotly.react(id, traces, {
     ...style.layout, dragmode: 'select', xaxis: axis(titles[0]), yaxis: axis(titles[1]),
     legend: {orientation: 'h', y: 1.12},
-  }, style.config);
+  }, {...style.config, displayModeBar: false});
   const plot = document.getElementById(id);
   plot.removeAllListeners('plotly_selected');
   plot.removeAllListeners('plotly_deselect');

@@ -23,6 +23,7 @@ function plotStyle() {
       paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)',
       font: {color: color('ink'), family: 'system-ui, sans-serif', size: 12},
       margin: {l: 55, r: 15, t: 10, b: 45}, hovermode: 'closest',
+      modebar: {bgcolor: 'rgba(0,0,0,0)', color: color('soft'), activecolor: color('accent')},
     },
     config: {responsive: true, displaylogo: false},
   };
