@@ -19,6 +19,8 @@ from teleop_bridge.exceptions import FlywheelError
 VERBS = {
     'demo': ('curation.cli.demo', 'run the whole line for real, on a simulated rig'),
     'info': ('curation.cli.info', 'say what bags hold, or in one line why one is unreadable'),
+    'check': ('curation.cli.check', 'find what is wrong with bags or datasets'),
+    'rig': ('curation.cli.rig', 'draft a rig file from a bag, or check one'),
     'score': ('curation.cli.score', 'score episodes against each other'),
     'convert': ('curation.cli.convert', 'align bags and export them as a dataset'),
     'report': ('curation.cli.report', 'write a report on episodes that opens in a browser'),

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from curation.align.episode import Facts, Image, Times, Values
-from curation.align.series import Fault, JointTable, NO_TIME, Recording, Series
+from curation.align.series import Recording, Series
 from curation.bag.model import Problem
 from curation.exceptions import BagError, DecodeError
+from curation.sources.table import content_id, image_series, joint_series
 from curation.sources.video import VideoFile
-from recorder.bag.content_id import ContentHash
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.rig.schema import Camera, Clock, Joint, Rig, Role, Stream
 
@@ -165,7 +165,7 @@ class LeRobotSource:
                     missing.append(stream)
                     continue
                 frames[stream.name] = source
-                series[stream.name] = _series(stream, stamps)
+                series[stream.name] = image_series(stream, stamps)
             else:
                 values = _matrix(table[stream.topic])
                 names = (
@@ -173,9 +173,9 @@ class LeRobotSource:
                     if stream.role is Role.STATE
                     else _names(self._features[stream.topic])
                 )
-                series[stream.name] = _joint_series(stream, stamps, values, names)
+                series[stream.name] = joint_series(stream, stamps, values, names)
         return Recording(
-            id=_content_id(series),
+            id=content_id(series),
             name=f'episode_{place.index:06d}',
             path=str(self.path),
             rig=self.rig,
@@ -256,48 +256,3 @@ def _matrix(column: pa.ChunkedArray) -> Values:
         else pa.concat_arrays([chunk.flatten() for chunk in column.chunks])
     )
     return np.asarray(flat.to_numpy(zero_copy_only=False), np.float64).reshape(len(column), -1)
-
-
-def _series(stream: Stream, stamps: Times) -> Series:
-    nothing = np.full(len(stamps), NO_TIME, np.int64)
-    return Series(
-        stream,
-        stream.topic,
-        stamps,
-        nothing,
-        nothing,
-        stamps,
-        np.zeros((len(stamps), 4), np.int64),
-        np.zeros(len(stamps), np.int64),
-    )
-
-
-def _joint_series(stream: Stream, stamps: Times, values: Values, names: tuple[str, ...]) -> Series:
-    base = _series(stream, stamps)
-    nothing = np.full(values.shape, np.nan)
-    joints = JointTable(
-        names, values, nothing, nothing, np.ones(values.shape, bool), ((0, names),)
-    )
-    faults: tuple[Fault, ...] = ()
-    return Series(
-        base.stream,
-        base.topic,
-        stamps,
-        base.header_ns,
-        base.publish_ns,
-        stamps,
-        base.refs,
-        base.sizes,
-        joints,
-        None,
-        faults,
-    )
-
-
-def _content_id(series: Mapping[str, Series]) -> str:
-    content = ContentHash()
-    for name, one in series.items():
-        if one.joints is not None:
-            for stamp, row in zip(one.stamps_ns.tolist(), one.joints.positions, strict=True):
-                content.add(name, 'lerobot', stamp, stamp, row.tobytes())
-    return content.hexdigest()

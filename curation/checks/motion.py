@@ -1,0 +1,97 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""Measures of one motion: where it rests, trembles or sits at an end."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.signal import butter, sosfiltfilt
+
+from curation.align.episode import Values
+from curation.checks.signal import Flags, spans, uniform
+from curation.checks.view import Motion
+
+_WINDOW_S = 0.5
+_STILL = 0.015  # of a joint's own range within the window
+_MOVED = 0.15  # of a command's range: it moves
+_LEAST_RANGE = 0.02
+_TREMOR_HZ = (4.0, 12.0)
+
+
+def reach(positions: Values) -> Values:
+    """Return each joint's range from its 1st to its 99th percentile (k,)."""
+    low, high = np.percentile(positions, [1, 99], axis=0)
+    return np.asarray(high - low)
+
+
+def still(motion: Motion) -> Flags:
+    """Return (n,) whether no joint moves notably within half a second around."""
+    half = max(int(round(_WINDOW_S / 2 / max(motion.period_s, 1e-9))), 1)
+    ranges = np.maximum(reach(motion.positions), 1e-3)
+    count = len(motion)
+    padded = np.pad(motion.positions, ((half, half), (0, 0)), mode='edge')
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1, axis=0)[:count]
+    excursion = windows.max(axis=-1) - windows.min(axis=-1)
+    return np.asarray((excursion < _STILL * ranges).all(axis=1))
+
+
+def idle_parts(motion: Motion) -> tuple[float, float, float]:
+    """Return the idle time at the start, the longest in the middle, and at the end, s."""
+    flags = still(motion)
+    seconds = (motion.stamps_ns - motion.stamps_ns[0]) / 1e9
+    first = last = middle = 0.0
+    for start, end in spans(flags):
+        length = float(seconds[min(end, len(seconds) - 1)] - seconds[start])
+        if start == 0:
+            first = length
+        elif end == len(flags):
+            last = length
+        else:
+            middle = max(middle, length)
+    return first, middle, last
+
+
+def tremor_ratio(motion: Motion) -> float:
+    """Return the rms motion between 4 and 12 Hz over the rms below, of the shakiest joint.
+
+    NaN where the rate is too low or the motion too short to tell.
+    """
+    if motion.period_s <= 0:
+        return float('nan')
+    rate = 1 / motion.period_s
+    high = min(_TREMOR_HZ[1], 0.45 * rate)
+    seconds = float(motion.stamps_ns[-1] - motion.stamps_ns[0]) / 1e9
+    if high <= _TREMOR_HZ[0] * 1.2 or seconds < 1.5:
+        return float('nan')
+    grid = np.arange(0, seconds, 1 / rate)
+    values = uniform(motion.stamps_ns, motion.positions, grid, int(motion.stamps_ns[0]))
+    band = butter(2, [_TREMOR_HZ[0], high], 'bandpass', fs=rate, output='sos')
+    shaking = sosfiltfilt(band, values, axis=0).std(axis=0)
+    moving = np.maximum(values.std(axis=0), 0.02)
+    return float((shaking / moving).max())
+
+
+def at_extremes(positions: Values) -> Values:
+    """Return the share of samples exactly at each joint's lowest or highest value (k,)."""
+    low = (positions == positions.min(axis=0)).mean(axis=0)
+    high = (positions == positions.max(axis=0)).mean(axis=0)
+    return np.asarray(np.maximum(low, high))
+
+
+def stuck_seconds(state: Motion, action: Motion | None) -> Values:
+    """Return how long each joint stands exactly still while its command moves, at most, s (k,)."""
+    held = np.zeros(len(state.names))
+    if action is None:
+        return held
+    commands = action.at(state.stamps_ns)
+    for column, name in enumerate(state.names):
+        if name not in action.names:
+            continue
+        command = commands[:, action.names.index(name)]
+        ranges = max(float(np.nanmax(command) - np.nanmin(command)), _LEAST_RANGE)
+        for start, end in spans(np.diff(state.positions[:, column]) == 0):
+            part = command[start : end + 1]
+            if np.ptp(part[np.isfinite(part)], axis=0) > _MOVED * ranges:
+                seconds = float(state.stamps_ns[end] - state.stamps_ns[start]) / 1e9
+                held[column] = max(held[column], seconds)
+    return held

@@ -1,0 +1,146 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""State, joints or images that stand still while what should move them moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from curation.checks.finding import Finding, Severity
+from curation.checks.motion import reach, still
+from curation.checks.registry import collection_check, episode_check, Limits
+from curation.checks.rules.joint_identity import same_joints
+from curation.checks.signal import longest
+from curation.checks.summary import Summary
+from curation.checks.view import View
+from teleop_bridge.rig.schema import Role
+
+
+@episode_check('frozen_state', seconds=0.3, part=0.05)
+def state(view: View, limits: Limits) -> Iterator[Finding]:
+    """Find state or command without any change while the other one, or a camera, moves."""
+    for role, other_role in ((Role.STATE, Role.ACTION), (Role.ACTION, Role.STATE)):
+        motion, other = view.motion(role), view.motion(other_role)
+        if motion is None or len(motion) < 8:
+            continue
+        same = (np.diff(motion.positions, axis=0) == 0).all(axis=1)
+        start, end = longest(same)
+        begin, finish = motion.stamps_ns[start], motion.stamps_ns[min(end, len(motion) - 1)]
+        seconds = (finish - begin) / 1e9
+        if seconds < limits['seconds'] or seconds < 4 * motion.period_s:
+            continue
+        moved = _moved(view, other_role, begin, finish)
+        if moved is None or moved > limits['part']:
+            severity = Severity.NOTE if moved is None else Severity.ERROR
+            told = (
+                'nothing else tells whether it moved'
+                if moved is None
+                else (
+                    f'{other.stream if other else "the other"} moves by {moved:.0%} of its range'
+                )
+            )
+            yield view.find(
+                severity,
+                motion.stream,
+                f'does not change for {seconds:.2f} s, {told}',
+                value=seconds,
+                threshold=limits['seconds'],
+                start_ns=begin,
+                end_ns=finish,
+                advice='the driver repeats an old value: look at its bus and its errors',
+            )
+
+
+def _moved(view: View, role: Role, begin: int, finish: int) -> float | None:
+    """Return how far another role moves in a span, in parts of the ranges; None if unknown."""
+    other = view.motion(role)
+    if other is not None:
+        inside = (other.stamps_ns >= begin) & (other.stamps_ns <= finish)
+        if inside.sum() > 1:
+            ranges = np.maximum(reach(other.positions), 1e-3)
+            return float((np.ptp(other.positions[inside], axis=0) / ranges).max())
+    for features in view.features.values():
+        inside = (features.stamps_ns >= begin) & (features.stamps_ns <= finish)
+        if inside.sum() > 2:
+            usual = np.percentile(features.change, 75)
+            if usual > 0:
+                return float(np.median(features.change[inside]) / usual) * 0.2
+    return None
+
+
+@collection_check('stuck_joint', seconds=1.2, gain=1.5, alone_s=3.0)
+def stuck(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
+    """Find joints that stand exactly still while commanded to move, longer than is usual.
+
+    A finger that closes on an object does so in every episode.
+    """
+    for group in same_joints(summaries):
+        held = np.array([s.stuck_s for s in group])
+        others = held if len(group) >= 5 else np.zeros((0, held.shape[1]))
+        contact = (others > 0.5).sum(axis=0) >= 3  # fingers that meet objects
+        limit = np.full(held.shape[1], limits['seconds'] if len(others) else limits['alone_s'])
+        if contact.any():
+            limit[contact] = limits['gain'] * np.percentile(others[:, contact], 97)
+        for summary, seconds in zip(group, held, strict=True):
+            worst = int(np.argmax(seconds / limit))
+            if seconds[worst] > limit[worst]:
+                yield summary.find(
+                    Severity.ERROR,
+                    f"joint '{summary.names[worst]}' stands still for {seconds[worst]:.2f} s while "
+                    'its command moves',
+                    value=seconds[worst],
+                    threshold=limit[worst],
+                    advice='look for a blocked or powerless joint, or a value that is clipped',
+                )
+
+
+@episode_check('frozen_image', seconds=0.25, part=0.02)
+def image(view: View, limits: Limits) -> Iterator[Finding]:
+    """Find images that repeat while the arm moves, in one stretch or again and again."""
+    state = view.state
+    for name, features in view.features.items():
+        if len(features) < 12 or state is None:
+            continue
+        floor = max(0.15, 0.1 * float(np.median(features.change[1:])))
+        same = (np.diff(features.digest.astype(np.int64)) == 0) | (
+            features.change[1:]
+            < min(floor, 0.3 * float(np.percentile(features.change[1:], 25)) + 1e-9)
+        )
+        moving = _arm_moves(view, features.stamps_ns)[1:]
+        start, end = longest(same & moving)
+        seconds = (features.stamps_ns[end] - features.stamps_ns[start]) / 1e9
+        if seconds >= limits['seconds'] and end - start >= 4:
+            yield view.find(
+                Severity.ERROR,
+                name,
+                f'shows one image for {seconds:.2f} s while the arm moves',
+                value=seconds,
+                threshold=limits['seconds'],
+                start_ns=features.stamps_ns[start],
+                end_ns=features.stamps_ns[end],
+                advice='the camera or its driver hung: look at USB bandwidth and errors',
+            )
+            continue
+        exact = (np.diff(features.digest.astype(np.int64)) == 0) & moving
+        share = exact.sum() / max(int(moving.sum()), 1)
+        if share > limits['part'] and exact.sum() >= 3:
+            at = np.flatnonzero(exact)
+            yield view.find(
+                Severity.WARNING,
+                name,
+                f'{share:.1%} of its images repeat the one before',
+                value=share,
+                threshold=limits['part'],
+                start_ns=features.stamps_ns[at[0]],
+                end_ns=features.stamps_ns[at[-1] + 1],
+                advice='the driver fills a rate that the camera does not reach: declare the real one',
+            )
+
+
+def _arm_moves(view: View, times_ns: np.ndarray) -> np.ndarray:
+    state = view.state
+    assert state is not None
+    index = np.clip(np.searchsorted(state.stamps_ns, times_ns), 0, len(state) - 1)
+    return np.asarray(~still(state)[index])

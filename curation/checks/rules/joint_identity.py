@@ -1,0 +1,158 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joints exchanged, sign-flipped or in other units for a whole episode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import math
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from curation.checks.finding import Finding, Severity
+from curation.checks.registry import collection_check, episode_check, Limits
+from curation.checks.summary import Summary
+from curation.checks.view import View
+
+_UNITS = {
+    'degrees for radians': math.degrees(1),
+    'radians for degrees': math.radians(1),
+    'thousandths': 1000.0,
+    'a thousandth': 0.001,
+}
+
+
+@episode_check('joint_identity', gain=3.0)
+def against_command(view: View, limits: Limits) -> Iterator[Finding]:
+    """Find joints that follow another joint's command, its opposite, or it in other units."""
+    state, action = view.state, view.action
+    if state is None or action is None or set(state.names) != set(action.names):
+        return
+    command = action.at(state.stamps_ns)[:, [action.names.index(name) for name in state.names]]
+    there = np.isfinite(command).all(axis=1)
+    if there.sum() < 12:
+        return
+    measured, command = state.positions[there], command[there]
+    far = np.abs(measured - command).mean(axis=0)
+    for column, name in enumerate(state.names):
+        a, b = measured[:, column], command[:, column]
+        size = np.abs(b).mean()
+        if size < 0.05 and np.ptp(b) < 0.05:
+            continue
+        if (
+            far[column] > 0.3 * size
+            and far[column] > limits['gain'] * 2 * np.abs(a + b).mean() + 0.02
+        ):
+            yield view.find(
+                Severity.ERROR,
+                state.stream,
+                f"joint '{name}' is the opposite of its command",
+                value=far[column] / max(np.abs(a + b).mean(), 1e-6),
+                threshold=limits['gain'],
+                advice="correct its sign in the driver or in the leader's mapping",
+            )
+        ratio = np.abs(a).mean() / max(size, 1e-9)
+        for word, unit in _UNITS.items():
+            if (
+                abs(math.log(max(ratio, 1e-12) / unit)) < 0.15
+                and np.abs(a - unit * b).mean() < 0.2 * unit * size
+            ):
+                yield view.find(
+                    Severity.ERROR,
+                    state.stream,
+                    f"joint '{name}' is in other units than its command ({word})",
+                    value=ratio,
+                    threshold=1,
+                    advice='convert at the driver; SI units everywhere',
+                )
+    cost = np.abs(measured[:, :, None] - command[:, None, :]).mean(axis=0)
+    rows, columns = linear_sum_assignment(cost)
+    moved = [k for k in rows if columns[k] != k]
+    if moved:
+        before, after = cost[moved, moved].sum(), cost[moved, columns[moved]].sum()
+        gain = before / max(after, 1e-6)
+        if gain > limits['gain'] and before / len(moved) > 0.03:
+            yield view.find(
+                Severity.ERROR,
+                state.stream,
+                'the joints '
+                f"{', '.join(state.names[k] for k in moved)} follow each other's commands",
+                value=gain,
+                threshold=limits['gain'],
+                advice='their names or ids are exchanged in the driver or in the mapping',
+            )
+
+
+@collection_check('joint_profile', gain=4.0, least=5)
+def against_others(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
+    """Find episodes that fit the others only with joints exchanged, flipped or in other units."""
+    for group in same_joints(summaries):
+        if len(group) < limits['least']:
+            continue
+        profiles = np.array([[s.low, s.median, s.high] for s in group])  # (episodes, 3, k)
+        usual = np.median(profiles, axis=0)
+        scatter = 1.4826 * np.median(np.abs(profiles - usual), axis=0).mean(axis=0) + 0.02
+        for summary, profile in zip(group, profiles, strict=True):
+            yield from _compare(summary, profile, usual, scatter, limits)
+
+
+def _compare(
+    summary: Summary, profile: np.ndarray, usual: np.ndarray, scatter: np.ndarray, limits: Limits
+) -> Iterator[Finding]:
+    far = np.abs(profile - usual).mean(axis=0)
+    told = False
+    for column, name in enumerate(summary.names):
+        if far[column] < 4 * scatter[column]:
+            continue
+        mine, theirs = profile[:, column], usual[:, column]
+        flipped = np.abs(-mine[::-1] - theirs).mean()
+        if far[column] > limits['gain'] * flipped and flipped < 3 * scatter[column]:
+            told = True
+            yield summary.find(
+                Severity.ERROR,
+                f"joint '{name}' is the opposite of what it is in other episodes",
+                value=far[column] / max(flipped, 1e-6),
+                threshold=limits['gain'],
+                advice='correct its sign; look for a driver that was reconfigured',
+            )
+        for word, unit in _UNITS.items():
+            apart = np.abs(mine / unit - theirs).mean()
+            if (
+                far[column] > limits['gain'] * apart
+                and apart < 3 * scatter[column]
+                and (np.abs(theirs).mean() > 0.05)
+            ):
+                told = True
+                yield summary.find(
+                    Severity.ERROR,
+                    f"joint '{name}' is in other units than in other episodes ({word})",
+                    value=np.abs(mine).mean() / max(np.abs(theirs).mean(), 1e-9),
+                    threshold=1,
+                    advice='convert at the driver; SI units everywhere',
+                )
+    if told:
+        return
+    cost = np.abs(profile[:, :, None] - usual[:, None, :]).mean(axis=0)
+    cost = cost / scatter[None, :]
+    rows, columns = linear_sum_assignment(cost)
+    moved = [k for k in rows if columns[k] != k]
+    if len(moved) >= 2:
+        before, after = cost[moved, moved].mean(), cost[moved, columns[moved]].mean()
+        if before > limits['gain'] * max(after, 0.75) and before > 5 and after < 3:
+            yield summary.find(
+                Severity.ERROR,
+                f'the joints {", ".join(summary.names[k] for k in moved)} are '
+                'exchanged against other episodes',
+                value=before / max(after, 1e-6),
+                threshold=limits['gain'],
+                advice='match joints by name when converting',
+            )
+
+
+def same_joints(summaries: Sequence[Summary]) -> list[list[Summary]]:
+    """Return the episodes in groups of one task and one set of joints."""
+    groups: dict[tuple[str, tuple[str, ...]], list[Summary]] = {}
+    for summary in summaries:
+        groups.setdefault((summary.task, summary.names), []).append(summary)
+    return list(groups.values())

@@ -1,0 +1,152 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a collection's checks keep of each episode: small enough for thousands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.align.episode import Values
+from curation.checks.finding import Finding, Severity
+from curation.checks.motion import at_extremes, idle_parts, stuck_seconds, tremor_ratio
+from curation.checks.offsets import camera_delay, command_delay, command_delay_change
+from curation.checks.signal import Delay, uniform
+from curation.checks.view import Motion, View
+from teleop_bridge.rig.schema import Role
+
+POINTS = 64  # of the path that episodes are compared by
+
+
+@dataclass(frozen=True)
+class CameraSummary:
+    """One camera's episode: median images, and how static its background is."""
+
+    background: NDArray[np.float32]  # grey thumbnail (h, 160)
+    colour: NDArray[np.float32]  # (h, 160, 3) RGB
+    sharpness: float
+    static: float  # share of pixels that hardly change
+    scale: float  # full-size pixels per thumbnail pixel
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One episode; joint arrays follow ``names`` (k)."""
+
+    episode: str
+    id: str
+    task: str
+    session: str
+    stream: str
+    start_ns: int
+    end_ns: int
+    names: tuple[str, ...]
+    median: Values  # (k,)
+    low: Values  # (k,)
+    high: Values  # (k,)
+    extremes: Values  # (k,) share of samples exactly at the lowest or highest value
+    path: Values  # (64, k) over normalised time
+    tremor: float
+    idle_s: tuple[float, float, float]  # at start, in the middle, at the end
+    stuck_s: Values  # (k,) longest stand while commanded to move
+    lag: Delay | None
+    lag_change: Delay | None  # from the first half to the second
+    camera_lags: Mapping[str, Delay] = field(default_factory=dict)
+    cameras: Mapping[str, CameraSummary] = field(default_factory=dict)
+    calibrations: Mapping[str, tuple[tuple[float, ...], str]] = field(default_factory=dict)
+
+    @property
+    def duration_s(self) -> float:
+        """Return the episode's duration, s."""
+        return (self.end_ns - self.start_ns) / 1e9
+
+    def find(
+        self,
+        severity: Severity,
+        message: str,
+        *,
+        value: float,
+        threshold: float,
+        advice: str,
+        stream: str = '',
+    ) -> Finding:
+        """Return a finding about the whole episode."""
+        return Finding(
+            '',
+            severity,
+            self.episode,
+            stream or self.stream,
+            self.start_ns,
+            self.end_ns,
+            float(value),
+            float(threshold),
+            message,
+            advice,
+        )
+
+
+def summarise(view: View) -> Summary | None:
+    """Return an episode's summary; None where it has no usable state."""
+    state = view.state
+    if state is None or len(state) < 8:
+        return None
+    positions = state.positions
+    return Summary(
+        episode=view.episode,
+        id=view.recording.id,
+        task=view.recording.facts.task,
+        session=view.recording.facts.session_id,
+        stream=state.stream,
+        start_ns=view.start_ns,
+        end_ns=view.end_ns,
+        names=state.names,
+        median=np.median(positions, axis=0),
+        low=positions.min(axis=0),
+        high=positions.max(axis=0),
+        extremes=at_extremes(positions),
+        path=_path(state),
+        tremor=tremor_ratio(state),
+        idle_s=idle_parts(state),
+        stuck_s=stuck_seconds(state, view.action),
+        lag=command_delay(view),
+        lag_change=command_delay_change(view),
+        camera_lags={
+            name: lag for name in view.features if (lag := camera_delay(view, name)) is not None
+        },
+        cameras=_cameras(view),
+        calibrations=_calibrations(view),
+    )
+
+
+def _path(state: Motion) -> Values:
+    seconds = (state.stamps_ns[-1] - state.stamps_ns[0]) / 1e9
+    grid = np.linspace(0, seconds, POINTS)
+    return uniform(state.stamps_ns, state.positions, grid, int(state.stamps_ns[0]))
+
+
+def _cameras(view: View) -> dict[str, CameraSummary]:
+    found = {}
+    for name, features in view.features.items():
+        if not len(features) or len(features.broken) == len(features):
+            continue
+        some = features.thumbs[:: max(len(features) // 40, 1)]
+        change = np.abs(some.mean(axis=3) - features.background)
+        found[name] = CameraSummary(
+            features.background,
+            np.asarray(np.median(some, axis=0), np.float32),
+            float(np.nanmedian(features.sharpness)),
+            float((np.median(change, axis=0) < 4).mean()),
+            features.scale,
+        )
+    return found
+
+
+def _calibrations(view: View) -> dict[str, tuple[tuple[float, ...], str]]:
+    return {
+        s.stream.name: (tuple(s.table.values[-1].tolist()), s.table.texts[-1])
+        for s in view.series(Role.CAMERA_INFO)
+        if s.table is not None
+    }

@@ -1,0 +1,41 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""``flywheel rig``: draft a rig file from a bag, or check one."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from curation.bag.draft import draft_text, observe, write_draft
+from curation.bag.reader import open_bag
+from curation.cli.exits import Exit
+from curation.cli.output import Output
+from teleop_bridge.rig.loader import load_rig
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        'what', choices=['draft', 'check'], help='draft from a bag, or check a file'
+    )
+    parser.add_argument('path', type=Path, help='the bag to draft from, or the rig file to check')
+    parser.add_argument('--out', type=Path, help='where the draft goes (standard output)')
+
+
+def run(arguments: argparse.Namespace, output: Output) -> Exit:
+    """Draft or check."""
+    if arguments.what == 'check':
+        rig = load_rig(arguments.path)
+        output.line(f'{arguments.path}: {len(rig.joints)} joints, {len(rig.streams)} streams')
+        output.document({'rig': rig.name, 'joints': rig.joint_names})
+        return Exit.OK
+    with open_bag(arguments.path) as bag:
+        if arguments.out is not None:
+            write_draft(bag, arguments.out)
+            output.note(f'wrote {arguments.out}: check its roles and add limits')
+            return Exit.OK
+        text = draft_text(bag.name, observe(bag))
+    output.line(text.rstrip())
+    output.document({'text': text})
+    return Exit.OK
