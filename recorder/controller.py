@@ -16,7 +16,7 @@ from recorder.episode import ClosedEpisode, discard, EpisodeRecorder, verify
 from recorder.facts import EndReason, SessionFacts, software_version
 from recorder.gate import disk_faults, DiskState, Fault, stream_faults
 from recorder.session import Due, Kept, Plan, Session
-from teleop_bridge.clock import SessionClock
+from teleop_bridge.clock import NANOSECONDS, SessionClock
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.schema import Rig
 from teleop_bridge.rig.tasks import Task
@@ -102,9 +102,15 @@ class Controller:
         reports = self.capture.reports(self.clock.now_ns())
         faults = stream_faults(self.options.rig, self.names, reports, self.problems)
         if self.options.kind is not SessionKind.DRY_RUN:
-            rate = sum(report.bytes_per_s for report in reports)
-            faults += disk_faults(DiskState(self._free(), self.options.disk_floor, rate))
+            faults += disk_faults(self.disk())
         return faults
+
+    def disk(self) -> DiskState:
+        """Return the disk's room against what the streams need for the rest of the plan."""
+        rate = sum(r.bytes_per_s for r in self.capture.reports(self.clock.now_ns()))
+        plan = self.session.plan
+        left = max(plan.target - self.session.done, 0) * plan.episode_limit_ns / NANOSECONDS
+        return DiskState(self._free(), self.options.disk_floor, rate, seconds=left)
 
     def arm(self) -> list[Fault]:
         """Pass the gate if nothing stands against it, and return what does."""
@@ -117,7 +123,7 @@ class Controller:
             self.message = '. '.join(map(str, faults))
         elif state in (SessionState.IDLE, SessionState.RESET):
             self.session.arm(now)
-            place = self.session.next_location()
+            place = self._place(self.session.next_location())
             self.message = f'ready: put the object at {place}' if place else 'ready'
         return faults
 
@@ -185,6 +191,8 @@ class Controller:
             self.message += '; take a break'
         elif self.session.complete:
             self.message += '; the plan is complete'
+        elif place := self._place(self.session.next_location()):
+            self.message += f'; next, put the object at {place}'
         return self._close(now, grade, note, reason)
 
     def cancel(self) -> Outcome:
@@ -256,6 +264,11 @@ class Controller:
         for thread in self._verifying:
             thread.join(timeout_s)
         self._verifying.clear()
+
+    def _place(self, location: str) -> str:
+        places = self.options.task.locations if self.options.task else ()
+        known = {place.id: place.description for place in places}
+        return f'{location} ({known[location]})' if known.get(location) else location
 
     def _close(self, now_ns: int, grade: Grade | None, note: str, reason: EndReason) -> Outcome:
         episode, self.episode = self.episode, None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+import math
 
 from recorder.health import StreamReport
 from teleop_bridge.clock import NANOSECONDS
@@ -39,6 +40,11 @@ class DiskState:
     rate: float = 0.0  # of the streams together
     write_rate: float = 0.0  # measured on this disk, 0 if not yet
     seconds: float = 0.0  # of recording that are still planned, 0 without a plan
+
+    @property
+    def minutes_left(self) -> float:
+        """Return how long the disk takes the streams before its floor; infinite without any."""
+        return max(self.free - self.floor, 0) / self.rate / 60 if self.rate else math.inf
 
 
 def stream_faults(

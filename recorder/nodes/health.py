@@ -8,6 +8,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from teleop_flywheel.msg import EpisodeStatus
 
 from recorder.controller import Controller
+from recorder.gate import Fault
 from recorder.health import StreamReport
 from teleop_bridge.nodes.convert import to_stamp
 
@@ -46,7 +47,8 @@ def diagnostics(controller: Controller, node_name: str) -> DiagnosticArray:
     array.header.stamp = to_stamp(now)
     faults = {fault.stream: fault for fault in controller.faults()}
     names = {topic: name for name, topic in controller.names.items()}
-    for report in controller.capture.reports(now):
+    reports = controller.capture.reports(now)
+    for report in reports:
         fault = faults.get(names.get(report.topic, ''))
         array.status.append(
             DiagnosticStatus(
@@ -56,7 +58,17 @@ def diagnostics(controller: Controller, node_name: str) -> DiagnosticArray:
                 values=_values(report),
             )
         )
+    known = {report.topic for report in reports}
+    for name, fault in faults.items():
+        topic = controller.names.get(name)
+        if topic is not None and topic not in known:
+            array.status.append(
+                DiagnosticStatus(
+                    level=DiagnosticStatus.ERROR, name=f'{node_name}: {topic}', message=str(fault)
+                )
+            )
     array.status.append(_writer_status(controller, node_name))
+    array.status.append(_disk_status(controller, node_name, faults))
     drift = controller.clock.wall_drift_ns()
     array.status.append(
         DiagnosticStatus(
@@ -81,6 +93,23 @@ def _writer_status(controller: Controller, node_name: str) -> DiagnosticStatus:
             KeyValue(key='messages', value=str(status.messages)),
             KeyValue(key='lost', value=str(status.lost)),
             KeyValue(key='queued_bytes', value=str(queued)),
+        ],
+    )
+
+
+def _disk_status(
+    controller: Controller, node_name: str, faults: dict[str, Fault]
+) -> DiagnosticStatus:
+    disk = controller.disk()
+    fault = faults.get('disk')
+    return DiagnosticStatus(
+        level=DiagnosticStatus.ERROR if fault else DiagnosticStatus.OK,
+        name=f'{node_name}: disk',
+        message=str(fault) if fault else f'{disk.free / 1e9:.1f} GB free',
+        values=[
+            KeyValue(key='free_bytes', value=str(disk.free)),
+            KeyValue(key='bytes_per_s', value=f'{disk.rate:.0f}'),
+            KeyValue(key='minutes_left', value=f'{disk.minutes_left:.1f}'),
         ],
     )
 
