@@ -192,6 +192,8 @@ class FollowerCore:
             age_ns = now_ns - sample.stamp_ns
             if age_ns > self._settings.max_age_ns:
                 return f'the {name} is stale: its last {what} is {age_ns / 1e6:.0f} ms old'
+            if age_ns < -self._settings.max_age_ns:
+                return f"the {name}'s last {what} is stamped {-age_ns / 1e6:.0f} ms in the future"
         return ''
 
     def _approach(self) -> None:

@@ -16,8 +16,8 @@ class Limiter:
     """Turns wanted positions into ones that a follower can execute; all arrays have shape (n,).
 
     A goal that moves within the limits is followed exactly. What separates the command from it is
-    closed no faster than can still be braked before it is reached, and the velocity changes by no
-    more than the acceleration limit allows.
+    closed no faster than can still be braked before it is reached, a position limit is approached
+    no faster either, and the velocity changes by no more than the acceleration limit allows.
     """
 
     def __init__(self, rig: Rig) -> None:
@@ -69,6 +69,8 @@ class Limiter:
         error = goal - self._positions - goal_rate * dt_s
         closing = np.minimum(np.abs(error) / dt_s, self._brakeable(np.abs(error), dt_s))
         rate = np.clip(goal_rate + np.sign(error) * closing, -bound, bound)
+        below, above = self._positions - self._lower, self._upper - self._positions
+        rate = np.clip(rate, -self._brakeable(below, dt_s), self._brakeable(above, dt_s))
         return self._advance(rate, dt_s)
 
     def brake(self, dt_s: float) -> Vector:
@@ -85,11 +87,14 @@ class Limiter:
         return positions
 
     def _brakeable(self, distance: Vector, dt_s: float) -> Vector:
-        """Return the speed from which braking in whole periods ends within ``distance``.
+        """Return the greatest speed from which braking in whole periods ends within ``distance``.
 
-        Braking from v in steps of a dt covers v^2 / 2a + v dt / 2; solved for v.
+        From (n + f) a dt, with n whole and 0 <= f < 1, the steps until rest cover
+        (n + 1) (n / 2 + f) a dt^2; solved for n + f.
         """
         step = self._acceleration * dt_s
-        with np.errstate(invalid='ignore'):  # inf - inf, where acceleration has no limit
-            speed = -step / 2 + np.sqrt(step * step / 4 + 2 * self._acceleration * distance)
+        with np.errstate(invalid='ignore'):  # where acceleration has no limit
+            units = np.maximum(distance, 0.0) / (step * dt_s)
+            n = np.floor((np.sqrt(1 + 8 * units) - 1) / 2)
+            speed = (n / 2 + units / (n + 1)) * step
         return np.where(np.isfinite(self._acceleration), speed, np.inf)
