@@ -23,6 +23,7 @@ from sensor_msgs.msg import CompressedImage, Image, JointState
 from recorder.bag import messages
 
 LOADS = {
+    'two_raw_cameras': [(f'camera/c{i}/image_raw', Image, 30.0) for i in range(2)],
     'raw_cameras': [(f'camera/c{i}/image_raw', Image, 30.0) for i in range(4)],
     'jpeg_cameras': [(f'camera/c{i}/compressed', CompressedImage, 30.0) for i in range(4)],
     'joints_500': [(f'joints/j{i}', JointState, 500.0) for i in range(2)],
