@@ -23,8 +23,8 @@ CHECKED_FRAMES = 9          # of each episode and camera, first and last among t
 WORST_PSNR_DB = 25.0        # a lossy codec stays far above it, another frame's place far below
 WORST_DEPTH_MM = 5.0
 EXACT = {
-    'observation.state': 'state', 'action': 'action', 'human': 'human', 'policy': 'policy',
-    'timestamp_ns': 'grid_ns', 'authority': 'authority',
+    'observation.state': 'state', 'action': 'action', 'human_proposal': 'human',
+    'policy_proposal': 'policy', 'timestamp_ns': 'grid_ns', 'authority': 'authority',
 }
 
 

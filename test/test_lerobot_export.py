@@ -20,7 +20,7 @@ from curation.export.depth import decode_depth, encode_depth, to_metres
 from curation.export.lerobot import export_lerobot, LeRobotOptions
 from curation.export.statistics import ImageStatistics, ValueStatistics
 from curation.export.video import read_frames
-from support.episodes import depth_ramp, make_episode, picture
+from support.filmed import depth_ramp, make_episode, picture
 
 EPISODES = [make_episode('e0', seed=0), make_episode('e1', seed=1, length=33)]
 
@@ -180,6 +180,17 @@ def test_a_dataset_that_differs_from_its_source_is_never_kept(tmp_path: Path) ->
     with pytest.raises(ExportError, match='observation.images.front frame 0 does not read back'):
         verify.verify_dataset(written, shifted)
     shutil.rmtree(written)
+
+
+def test_episodes_with_and_without_a_policy_fit_together(tmp_path: Path) -> None:
+    driven = make_episode('driven', seed=2)
+    tracks = {name: track for name, track in driven.tracks.items() if name != 'policy'}
+    alone = replace(driven, tracks=tracks, policy=None, id='f' * 64, name='alone')
+    export_lerobot([driven, alone], tmp_path / 'out')
+    table = pq.read_table(tmp_path / 'out/data')
+    assert set(table['stamp_ns.policy'].to_pylist()[40:]) == {-1}
+    assert np.isnan(np.array(table['policy_proposal'].to_pylist()[40:])).all()
+    assert table['stamp_ns.policy'].to_pylist()[:40] == driven.tracks['policy'].stamps_ns.tolist()
 
 
 def test_a_task_without_text_is_still_one(tmp_path: Path) -> None:

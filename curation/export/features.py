@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.align.episode import Episode
+from curation.align.episode import Episode, Times
 from teleop_bridge.rig.schema import Role
 
 # Roles whose signals are features of their own, beside the merged joint roles.
 _SENSOR_ROLES = (Role.WRENCH, Role.LOAD, Role.POSE, Role.IK_VALIDITY)
+# Roles that have events, or nothing, on the grid instead of samples.
+_UNALIGNED = (Role.CAMERA_INFO, Role.INTERVENTION, Role.EPISODE, Role.OTHER)
+ABSENT_NS = -1
 _PROPOSALS = {'human_proposal': 'human', 'policy_proposal': 'policy'}
 
 
@@ -55,10 +58,24 @@ def columns(episode: Episode) -> dict[str, Column]:
     found |= _intervention(episode)
     found['timestamp_ns'] = Column('int64', episode.grid_ns)
     found['action_lag_ns'] = Column('int64', episode.action_lag_ns)
-    for name, track in episode.tracks.items():
-        found[f'stamp_ns.{name}'] = Column('int64', track.stamps_ns)
-        found[f'staleness_ns.{name}'] = Column('int64', track.staleness_ns)
+    for stream in episode.rig.streams:
+        if stream.role not in _UNALIGNED:
+            stamps, staleness = _times(episode, stream.name)
+            found[f'stamp_ns.{stream.name}'] = Column('int64', stamps)
+            found[f'staleness_ns.{stream.name}'] = Column('int64', staleness)
     return found
+
+
+def _times(episode: Episode, stream: str) -> tuple[Times, Times]:
+    """Return a stream's stamps and staleness; -1 where a bag has nothing of it at all.
+
+    All episodes of one rig so have the same features, whether a policy drove or not.
+    """
+    track = episode.tracks.get(stream)
+    if track is None:
+        absent = np.full(len(episode), ABSENT_NS, np.int64)
+        return absent, absent
+    return track.stamps_ns, track.staleness_ns
 
 
 def _floats(values: NDArray[np.float64], names: tuple[str, ...]) -> Column:

@@ -24,7 +24,7 @@ def main() -> int:
         environment = python_environment.Environment.of(ROOT, ros)
         colcon = ROOT / '.colcon'
         colcon.mkdir(exist_ok=True)
-        with held(environment.folder.with_suffix('.lock')):
+        with held(environment.folder.with_name(f'{environment.key}.lock')):
             if not environment.complete:
                 system_packages.install(ros)
                 environment.make()
