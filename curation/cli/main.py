@@ -25,6 +25,7 @@ VERBS = {
     'convert': ('curation.cli.convert', 'align bags and export them as a dataset'),
     'report': ('curation.cli.report', 'write a report on episodes that opens in a browser'),
     'simulate': ('curation.cli.simulate', 'record episodes on the simulated arm, without ROS'),
+    'train': ('curation.cli.train', 'train a policy on bags, as an ONNX checkpoint'),
 }
 
 

@@ -1,0 +1,94 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""``flywheel train``: behaviour cloning from bags to a checkpoint that the policy node runs."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from curation.cli.exits import Exit
+from curation.cli.output import Output
+from curation.cli.paths import add_alignment, add_bags, aligned
+from curation.train.examples import examples_of
+from curation.train.fit import fit
+from curation.train.options import TrainOptions
+from curation.train.write import description, episodes_hash, write_checkpoint
+from teleop_bridge.exceptions import FlywheelError
+
+_DEFAULT = TrainOptions()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_bags(parser)
+    parser.add_argument('--out', type=Path, required=True, help='the ONNX checkpoint to write')
+    parser.add_argument(
+        '--inputs',
+        default=','.join(_DEFAULT.inputs),
+        help='streams to look at beside the measured joints (%(default)s)',
+    )
+    for name, what in (
+        ('steps', 'actions in a chunk'),
+        ('executed', 'of them, before it looks again'),
+        ('epochs', 'passes over the data'),
+        ('seed', 'of the first weights and the order of the data'),
+    ):
+        default = getattr(_DEFAULT, name)
+        parser.add_argument(f'--{name}', type=int, default=default, help=f'{what} ({default})')
+    parser.add_argument(
+        '--intervention-weight',
+        type=float,
+        default=_DEFAULT.intervention_weight,
+        help='of samples in which a person corrects a policy (%(default)s)',
+    )
+    add_alignment(parser)
+    parser.set_defaults(rate=_DEFAULT.rate)  # a chunk's actions are this far apart
+
+
+def run(arguments: argparse.Namespace, output: Output) -> Exit:
+    """Train, write the checkpoint, and say what it is."""
+    options = replace(
+        _DEFAULT,
+        inputs=tuple(name for name in arguments.inputs.split(',') if name),
+        rate=arguments.rate,
+        steps=arguments.steps,
+        executed=arguments.executed,
+        epochs=arguments.epochs,
+        seed=arguments.seed,
+        intervention_weight=arguments.intervention_weight,
+    )
+    if arguments.out.exists():
+        raise FlywheelError(f'{arguments.out}: exists already; name another file')
+    if not 0 < options.executed <= options.steps or options.epochs < 1:
+        raise FlywheelError(
+            'expected at least one epoch, and to execute between 1 action and a whole chunk'
+        )
+    failures: list[str] = []
+    episodes = []
+    with output.progress('aligning') as advance:
+        for episode in aligned(arguments, output, failures):
+            episodes.append(episode)
+            advance(len(episodes), len(episodes))
+    examples = examples_of(episodes, options)
+    with output.progress('training') as advance:
+        fitted = fit(examples, options, advance)
+    about = description(fitted, examples, options, episodes_hash([e.id for e in episodes]))
+    write_checkpoint(fitted, about, arguments.out)
+    output.line(
+        f'{arguments.out}: {len(episodes)} episodes, {len(examples)} examples,'
+        f' loss {fitted.train_loss:.4f}, {fitted.held_out_loss:.4f} on episodes left out'
+    )
+    output.document(
+        {
+            'checkpoint': str(arguments.out),
+            'manifest': about['manifest'],
+            'episodes': len(episodes),
+            'examples': len(examples),
+            'train_loss': fitted.train_loss,
+            'held_out_loss': fitted.held_out_loss,
+            'failures': failures,
+        }
+    )
+    return Exit.BAD_DATA if failures else Exit.OK
