@@ -15,6 +15,7 @@ _WINDOW_S = 0.5
 _STILL = 0.015  # of a joint's own range within the window
 _MOVED = 0.15  # of a command's range: it moves
 _LEAST_RANGE = 0.02
+_LEAST_MOTION = 0.05  # a joint that moves less in all its episode says little about rest
 _TREMOR_HZ = (4.0, 12.0)
 
 
@@ -27,7 +28,7 @@ def reach(positions: Values) -> Values:
 def still(motion: Motion) -> Flags:
     """Return (n,) whether no joint moves notably within half a second around."""
     half = max(int(round(_WINDOW_S / 2 / max(motion.period_s, 1e-9))), 1)
-    ranges = np.maximum(reach(motion.positions), 1e-3)
+    ranges = np.maximum(reach(motion.positions), _LEAST_MOTION)
     count = len(motion)
     padded = np.pad(motion.positions, ((half, half), (0, 0)), mode='edge')
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1, axis=0)[:count]
@@ -51,24 +52,23 @@ def idle_parts(motion: Motion) -> tuple[float, float, float]:
     return first, middle, last
 
 
-def tremor_ratio(motion: Motion) -> float:
-    """Return the rms motion between 4 and 12 Hz over the rms below, of the shakiest joint.
-
-    NaN where the rate is too low or the motion too short to tell.
-    """
+def tremor(motion: Motion) -> Values:
+    """Return each joint's rms motion between 4 and 12 Hz (k,); NaN where it can't be told."""
+    nothing = np.full(len(motion.names), np.nan)
     if motion.period_s <= 0:
-        return float('nan')
+        return nothing
     rate = 1 / motion.period_s
     high = min(_TREMOR_HZ[1], 0.45 * rate)
     seconds = float(motion.stamps_ns[-1] - motion.stamps_ns[0]) / 1e9
     if high <= _TREMOR_HZ[0] * 1.2 or seconds < 1.5:
-        return float('nan')
+        return nothing
     grid = np.arange(0, seconds, 1 / rate)
     values = uniform(motion.stamps_ns, motion.positions, grid, int(motion.stamps_ns[0]))
     band = butter(2, [_TREMOR_HZ[0], high], 'bandpass', fs=rate, output='sos')
-    shaking = sosfiltfilt(band, values, axis=0).std(axis=0)
-    moving = np.maximum(values.std(axis=0), 0.02)
-    return float((shaking / moving).max())
+    shaking = sosfiltfilt(band, values, axis=0)
+    # the median over parts: a single quick grasp is no tremor
+    parts = np.array_split(shaking, max(int(seconds), 2))
+    return np.asarray(np.median([part.std(axis=0) for part in parts], axis=0))
 
 
 def at_extremes(positions: Values) -> Values:

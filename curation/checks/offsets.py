@@ -7,49 +7,78 @@ A positive delay: the second stream's stamps show a motion later than the first 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from curation.align.episode import Times, Values
-from curation.checks.signal import Delay, delay, uniform
+from curation.checks.signal import Delay, delay, peak, uniform
 from curation.checks.view import Motion, View
 
-_MOST_COMMAND_S = 0.4
+_MOST_COMMAND_S = 0.6
 _MOST_CAMERA_S = 0.4
 _LEAST_CORRELATION = 0.25
 _SMOOTH_S = 0.05
 
 
-def command_delay(
-    view: View, start_ns: int | None = None, end_ns: int | None = None
-) -> Delay | None:
-    """Return by how much the measured joints trail the executed command; None if it can't be told.
+@dataclass(frozen=True)
+class JointDelays:
+    """By how much each measured joint trails its command: (k,) each, s, NaN where unknown."""
 
-    Correlates velocities of the joints that both have.
-    """
+    seconds: Values
+    correlation: Values
+
+    def combined(self) -> Delay | None:
+        """Return the joints' median delay, weighted by correlation; None where none is clear."""
+        clear = self.correlation >= _LEAST_CORRELATION
+        if not clear.any():
+            return None
+        values, weights = self.seconds[clear], self.correlation[clear] ** 2
+        middle = weighted_median(values, weights)
+        doubt = 1.4826 * weighted_median(np.abs(values - middle), weights)
+        share = weights.sum() ** 2 / (weights**2).sum()
+        return Delay(middle, max(doubt / np.sqrt(share), 5e-4), float(self.correlation.max()))
+
+
+def weighted_median(values: Values, weights: Values) -> float:
+    """Return the value that halves the weights."""
+    order = np.argsort(values)
+    total = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(total, total[-1] / 2)])
+
+
+def joint_delays(
+    view: View, start_ns: int | None = None, end_ns: int | None = None
+) -> JointDelays:
+    """Return each joint's delay to its executed command, from the correlation of velocities."""
     state, action = view.state, view.action
+    count = len(state.names) if state is not None else 0
+    seconds, correlation = np.full(count, np.nan), np.zeros(count)
     if state is None or action is None:
-        return None
-    names = [name for name in state.names if name in action.names]
+        return JointDelays(seconds, correlation)
     begin = max(state.stamps_ns[0], action.stamps_ns[0], start_ns or 0)
     end = min(state.stamps_ns[-1], action.stamps_ns[-1], end_ns or 2**62)
     step = max(min(state.period_s, action.period_s) / 2, 0.002)
     if end - begin < 3e9 * _MOST_COMMAND_S:
-        return None
+        return JointDelays(seconds, correlation)
     grid = np.arange(0, (end - begin) / 1e9, step)
-    velocities = [_velocity(motion, names, grid, int(begin), step) for motion in (action, state)]
-    found = delay(velocities[0], velocities[1], step, _MOST_COMMAND_S)
-    return found if found is not None and found.correlation >= _LEAST_CORRELATION else None
+    names = [name for name in state.names if name in action.names]
+    command = _velocity(action, names, grid, int(begin), step)
+    measured = _velocity(state, names, grid, int(begin), step)
+    for column, name in enumerate(names):
+        found = peak(command[:, [column]], measured[:, [column]], step, _MOST_COMMAND_S)
+        if found is not None:
+            k = state.names.index(name)
+            seconds[k], correlation[k] = found
+    return JointDelays(seconds, correlation)
 
 
-def command_delay_change(view: View) -> Delay | None:
-    """Return how the command's delay changes from the first half to the second; None if unclear."""
+def joint_delay_change(view: View) -> JointDelays:
+    """Return how each joint's delay changes from the episode's first half to its second."""
     middle = (view.start_ns + view.end_ns) // 2
-    before, after = command_delay(view, end_ns=middle), command_delay(view, start_ns=middle)
-    if before is None or after is None:
-        return None
-    doubt = float(np.hypot(before.uncertainty_s, after.uncertainty_s))
-    correlation = min(before.correlation, after.correlation)
-    return Delay(after.seconds - before.seconds, doubt, correlation)
+    before, after = joint_delays(view, end_ns=middle), joint_delays(view, start_ns=middle)
+    correlation = np.minimum(before.correlation, after.correlation)
+    return JointDelays(after.seconds - before.seconds, correlation)
 
 
 def camera_delay(view: View, stream: str) -> Delay | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from curation.align.episode import Times, Values
 
+_AMBIGUOUS = 0.9
 Flags = NDArray[np.bool_]
 
 
@@ -54,13 +55,13 @@ def delay(
     the uncertainty is from estimates on parts of the signals. None where there is too little
     motion or no clear peak.
     """
-    whole = _peak(leading, following, step_s, most_s)
+    whole = peak(leading, following, step_s, most_s)
     if whole is None:
         return None
     size = len(leading) // parts
     pieces = (
         [
-            _peak(
+            peak(
                 leading[i * size : (i + 1) * size],
                 following[i * size : (i + 1) * size],
                 step_s,
@@ -76,12 +77,17 @@ def delay(
     return Delay(whole[0], max(float(doubt), step_s / 10), whole[1])
 
 
-def _peak(
+def peak(
     leading: Values,
     following: Values,
     step_s: float,
     most_s: float,
 ) -> tuple[float, float] | None:
+    """Return the delay, s, at the peak of the cross-correlation, and the correlation there.
+
+    None where the signals are short or still, or another delay within ``most_s`` explains them
+    nearly as well, as in a periodic motion.
+    """
     reach = int(round(most_s / step_s))
     if len(leading) < 3 * reach + 2:
         return None
@@ -101,6 +107,10 @@ def _peak(
     )
     best = int(np.argmax(scores))
     if best in (0, len(scores) - 1) or scores[best] <= 0:
+        return None
+    inner = scores[1:-1]
+    tops = np.flatnonzero((inner > scores[:-2]) & (inner > scores[2:])) + 1
+    if any(scores[k] > _AMBIGUOUS * scores[best] for k in tops if k != best):
         return None
     left, mid, right = scores[best - 1 : best + 2]
     bend = left - 2 * mid + right

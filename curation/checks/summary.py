@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from curation.align.episode import Values
 from curation.checks.finding import Finding, Severity
-from curation.checks.motion import at_extremes, idle_parts, stuck_seconds, tremor_ratio
-from curation.checks.offsets import camera_delay, command_delay, command_delay_change
+from curation.checks.motion import at_extremes, idle_parts, stuck_seconds, tremor
+from curation.checks.offsets import camera_delay, joint_delay_change, joint_delays, JointDelays
 from curation.checks.signal import Delay, uniform
 from curation.checks.view import Motion, View
 from teleop_bridge.rig.schema import Role
 
+_FINE = 8
 POINTS = 64  # of the path that episodes are compared by
 
 
@@ -49,11 +50,11 @@ class Summary:
     high: Values  # (k,)
     extremes: Values  # (k,) share of samples exactly at the lowest or highest value
     path: Values  # (64, k) over normalised time
-    tremor: float
+    tremor: Values  # (k,) rms between 4 and 12 Hz
     idle_s: tuple[float, float, float]  # at start, in the middle, at the end
     stuck_s: Values  # (k,) longest stand while commanded to move
-    lag: Delay | None
-    lag_change: Delay | None  # from the first half to the second
+    lags: JointDelays
+    lag_change: JointDelays  # from the first half to the second
     camera_lags: Mapping[str, Delay] = field(default_factory=dict)
     cameras: Mapping[str, CameraSummary] = field(default_factory=dict)
     calibrations: Mapping[str, tuple[tuple[float, ...], str]] = field(default_factory=dict)
@@ -108,11 +109,11 @@ def summarise(view: View) -> Summary | None:
         high=positions.max(axis=0),
         extremes=at_extremes(positions),
         path=_path(state),
-        tremor=tremor_ratio(state),
+        tremor=tremor(state),
         idle_s=idle_parts(state),
         stuck_s=stuck_seconds(state, view.action),
-        lag=command_delay(view),
-        lag_change=command_delay_change(view),
+        lags=joint_delays(view),
+        lag_change=joint_delay_change(view),
         camera_lags={
             name: lag for name in view.features if (lag := camera_delay(view, name)) is not None
         },
@@ -123,8 +124,9 @@ def summarise(view: View) -> Summary | None:
 
 def _path(state: Motion) -> Values:
     seconds = (state.stamps_ns[-1] - state.stamps_ns[0]) / 1e9
-    grid = np.linspace(0, seconds, POINTS)
-    return uniform(state.stamps_ns, state.positions, grid, int(state.stamps_ns[0]))
+    fine = np.linspace(0, seconds, POINTS * _FINE)
+    values = uniform(state.stamps_ns, state.positions, fine, int(state.stamps_ns[0]))
+    return np.asarray(values.reshape(POINTS, _FINE, -1).mean(axis=1))
 
 
 def _cameras(view: View) -> dict[str, CameraSummary]:

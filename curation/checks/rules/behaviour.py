@@ -15,24 +15,28 @@ from curation.checks.signal import spread
 from curation.checks.summary import Summary
 
 
-@collection_check('tremor', gain=2.5, least=0.06, alone=0.15)
+@collection_check('tremor', gain=3.5, least=0.003, alone=0.012)
 def tremor(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
-    """Find episodes that tremble more than the others."""
+    """Find episodes in which a joint trembles more than it does in the others, rms rad or m."""
     for group in same_joints(summaries):
         values = np.array([s.tremor for s in group])
-        usual = float(np.nanmedian(values)) if len(group) >= 5 else np.nan
-        limit = (
-            max(limits['gain'] * usual, limits['least'])
-            if np.isfinite(usual)
-            else (limits['alone'])
-        )
+        if not np.isfinite(values).any():
+            continue
+        limit = np.full(values.shape[1], limits['alone'])
+        if len(group) >= 5:
+            usual = np.nanmedian(values, axis=0)
+            high = np.nanpercentile(values, 95, axis=0)
+            limit = np.maximum(np.maximum(limits['gain'] * usual, 1.5 * high), limits['least'])
         for summary, value in zip(group, values, strict=True):
-            if value > limit:
+            over = np.nan_to_num(value / limit)
+            worst = int(np.argmax(over))
+            if over[worst] > 1:
                 yield summary.find(
                     Severity.WARNING,
-                    f'trembles between 4 and 12 Hz: {value:.1%} of its motion',
-                    value=value,
-                    threshold=limit,
+                    f"joint '{summary.names[worst]}' trembles by {value[worst]:.4f} rms between 4 "
+                    'and 12 Hz',
+                    value=value[worst],
+                    threshold=limit[worst],
                     advice="support the operator's arm, filter the leader, or give a break",
                 )
 

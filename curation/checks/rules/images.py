@@ -15,7 +15,7 @@ from curation.checks.summary import Summary
 from curation.checks.view import View
 
 
-@episode_check('exposure', dark=0.92, bright=0.5, seconds=0.15)
+@episode_check('exposure', dark=0.995, bright=0.5, seconds=0.15)
 def exposure(view: View, limits: Limits) -> Iterator[Finding]:
     """Find stretches of images that are nearly all black or nearly all white."""
     for name, features in view.features.items():

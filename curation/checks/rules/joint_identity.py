@@ -84,7 +84,7 @@ def against_command(view: View, limits: Limits) -> Iterator[Finding]:
             )
 
 
-@collection_check('joint_profile', gain=4.0, least=5)
+@collection_check('joint_profile', gain=3.0, least=5)
 def against_others(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find episodes that fit the others only with joints exchanged, flipped or in other units."""
     for group in same_joints(summaries):
@@ -103,7 +103,7 @@ def _compare(
     far = np.abs(profile - usual).mean(axis=0)
     told = False
     for column, name in enumerate(summary.names):
-        if far[column] < 4 * scatter[column]:
+        if far[column] < 3.5 * scatter[column]:
             continue
         mine, theirs = profile[:, column], usual[:, column]
         flipped = np.abs(-mine[::-1] - theirs).mean()
@@ -139,7 +139,7 @@ def _compare(
     moved = [k for k in rows if columns[k] != k]
     if len(moved) >= 2:
         before, after = cost[moved, moved].mean(), cost[moved, columns[moved]].mean()
-        if before > limits['gain'] * max(after, 0.75) and before > 5 and after < 3:
+        if before > limits['gain'] * max(after, 0.75) and before > 4 and after < 3:
             yield summary.find(
                 Severity.ERROR,
                 f'the joints {", ".join(summary.names[k] for k in moved)} are '

@@ -111,6 +111,7 @@ def _exchanges(motion: Motion, limits: Limits) -> list[_Exchange]:
     positions = motion.positions
     steps = np.abs(np.diff(positions, axis=0))
     usual = np.percentile(steps, 99, axis=0) + 1e-6
+    busy = np.percentile(steps, 90, axis=0)
     ranges = np.maximum(reach(positions), 1e-3)
     # at least two joints leap at once
     leaps = np.flatnonzero(((steps > 2 * np.median(usual)) & (steps > 0.02)).sum(axis=1) >= 2)
@@ -123,7 +124,8 @@ def _exchanges(motion: Motion, limits: Limits) -> list[_Exchange]:
             continue
         before, after = cost[moved, moved].sum(), cost[moved, sources[moved]].sum()
         gain = float(before / max(after, 1e-6 + 0.02 * float(np.median(ranges))))
-        if gain > limits['gain'] and before / len(moved) > limits['least']:
+        even = after / len(moved) < float(np.median(busy[list(moved)])) + 1e-4
+        if gain > limits['gain'] and before / len(moved) > limits['least'] and even:
             found.append(_Exchange(i + 1, tuple(moved), tuple(sources[moved].tolist()), gain))
     return sorted(found, key=lambda exchange: -exchange.gain)
 

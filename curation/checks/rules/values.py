@@ -93,7 +93,7 @@ def joint_limits(view: View, limits: Limits) -> Iterator[Finding]:
                     break
 
 
-@collection_check('saturation', part=0.06, gain=8.0)
+@collection_check('saturation', part=0.06, gain=14.0)
 def saturation(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find joints that are clipped: often exactly at their extreme, unlike in other episodes."""
     for group in same_joints(summaries):
