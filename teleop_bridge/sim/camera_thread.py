@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-import os
 import threading
 import time
 from typing import Any
@@ -17,8 +16,6 @@ from numpy.typing import NDArray
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.sim.rendering import SceneRenderer
 from teleop_bridge.sim.scene import CAMERAS
-
-_NICENESS = 5
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,6 @@ class CameraThread:
         self._thread.join(timeout=5.0)
 
     def _run(self) -> None:
-        # Where the processor is short, frames come late before physics does.
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
         try:
             renderer = SceneRenderer()
         except FlywheelError as error:
