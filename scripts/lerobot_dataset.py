@@ -33,9 +33,12 @@ class DifferenceError(Exception):
 
 
 def aligned(bags: Path) -> Iterator[Episode]:
-    """Yield the episodes of every bag below a folder."""
+    """Yield the episodes of every bag below a folder; say which can't be aligned."""
     for bag in find_bags([bags]):
-        yield from load_episodes(bag)
+        try:
+            yield from load_episodes(bag)
+        except FlywheelError as error:
+            print(f'left out: {error}')
 
 
 def compare(dataset: LeRobotDataset, episode: Episode, row: dict[str, Any]) -> int:
