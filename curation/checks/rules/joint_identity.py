@@ -84,7 +84,7 @@ def against_command(view: View, limits: Limits) -> Iterator[Finding]:
             )
 
 
-@collection_check('joint_profile', gain=3.0, least=5)
+@collection_check('joint_profile', gain=3.0, least=5, pair_gain=1.8, far=6.5, near=4.5)
 def against_others(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find episodes that fit the others only with joints exchanged, flipped or in other units."""
     for group in same_joints(summaries):
@@ -95,20 +95,19 @@ def against_others(summaries: Sequence[Summary], limits: Limits) -> Iterator[Fin
         scatter = 1.4826 * np.median(np.abs(profiles - usual), axis=0).mean(axis=0) + 0.02
         for summary, profile in zip(group, profiles, strict=True):
             yield from _compare(summary, profile, usual, scatter, limits)
+        yield from _exchanged_pairs(group, limits)
 
 
 def _compare(
     summary: Summary, profile: np.ndarray, usual: np.ndarray, scatter: np.ndarray, limits: Limits
 ) -> Iterator[Finding]:
     far = np.abs(profile - usual).mean(axis=0)
-    told = False
     for column, name in enumerate(summary.names):
         if far[column] < 3.5 * scatter[column]:
             continue
         mine, theirs = profile[:, column], usual[:, column]
         flipped = np.abs(-mine[::-1] - theirs).mean()
         if far[column] > limits['gain'] * flipped and flipped < 3 * scatter[column]:
-            told = True
             yield summary.find(
                 Severity.ERROR,
                 f"joint '{name}' is the opposite of what it is in other episodes",
@@ -123,7 +122,6 @@ def _compare(
                 and apart < 3 * scatter[column]
                 and (np.abs(theirs).mean() > 0.05)
             ):
-                told = True
                 yield summary.find(
                     Severity.ERROR,
                     f"joint '{name}' is in other units than in other episodes ({word})",
@@ -131,21 +129,32 @@ def _compare(
                     threshold=1,
                     advice='convert at the driver; SI units everywhere',
                 )
-    if told:
-        return
-    cost = np.abs(profile[:, :, None] - usual[:, None, :]).mean(axis=0)
-    cost = cost / scatter[None, :]
-    rows, columns = linear_sum_assignment(cost)
-    moved = [k for k in rows if columns[k] != k]
-    if len(moved) >= 2:
-        before, after = cost[moved, moved].mean(), cost[moved, columns[moved]].mean()
-        if before > limits['gain'] * max(after, 0.75) and before > 4 and after < 3:
+
+
+def _exchanged_pairs(group: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
+    """Find pairs of joints whose paths fit the others' only when exchanged.
+
+    Distances of paths are in units of how far that joint's path usually is from the usual one.
+    """
+    paths = np.array([s.path for s in group])
+    usual = np.median(paths, axis=0)
+    scatter = np.median(np.abs(paths - usual).mean(axis=1), axis=0) + 0.02
+    unit = np.sqrt(scatter[:, None] * scatter[None, :])
+    one, other = np.triu_indices(len(scatter), 1)
+    for summary, path in zip(group, paths, strict=True):
+        cost = np.abs(path[:, :, None] - usual[:, None, :]).mean(axis=0) / unit
+        before = cost[one, one] + cost[other, other]
+        after = cost[one, other] + cost[other, one]
+        fits = (before > limits['far']) & (after < limits['near'])
+        ratio = np.where(fits, before / np.maximum(after, 1e-9), 0.0)
+        if len(ratio) and ratio.max() > limits['pair_gain']:
+            k = int(np.argmax(ratio))
             yield summary.find(
                 Severity.ERROR,
-                f'the joints {", ".join(summary.names[k] for k in moved)} are '
-                'exchanged against other episodes',
-                value=before / max(after, 1e-6),
-                threshold=limits['gain'],
+                f'the joints {summary.names[one[k]]} and {summary.names[other[k]]} are exchanged '
+                'against other episodes',
+                value=ratio[k],
+                threshold=limits['pair_gain'],
                 advice='match joints by name when converting',
             )
 

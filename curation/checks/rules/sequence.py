@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from curation.align.episode import Values
 from curation.checks.finding import Finding, Severity
 from curation.checks.motion import reach
 from curation.checks.registry import episode_check, Limits
-from curation.checks.signal import Flags, spans
+from curation.checks.signal import spans
 from curation.checks.view import Motion, View
 from teleop_bridge.rig.schema import Role
 
@@ -92,59 +93,53 @@ def reordered(view: View, limits: Limits) -> Iterator[Finding]:
             )
 
 
-@episode_check('hidden_gap', ratio=3.0, alike=0.8, least=0.03)
+@episode_check('hidden_gap', jump=2.4, share=0.22, alone_jump=5.0, alone_share=0.35)
 def hidden_gap(view: View, limits: Limits) -> Iterator[Finding]:
     """Find a jump in the motion without a jump in time: samples were lost and the rest re-gridded.
 
-    The steps before and after agree and the step between is several times as long in the same
-    direction, in state and command together where both are there.
+    At a moment of lost samples most joints leap at once, in state and command alike, while the
+    steps before and after go on evenly.
     """
-    jumps: Flags | None = None
-    first: Motion | None = None
-    ratios = None
-    for role in _ROLES:
-        motion = view.motion(role)
-        if motion is None or len(motion) < 20:
-            continue
-        flags, ratio = _jumps(motion, limits)
-        if first is None:
-            first, jumps, ratios = motion, flags, ratio
-        elif len(flags) == (0 if jumps is None else len(jumps)):
-            near = flags | np.roll(flags, 1) | np.roll(flags, -1)
-            jumps = near if jumps is None else jumps & near
-    if first is None or jumps is None or ratios is None:
+    motions = [motion for role in _ROLES if (motion := view.motion(role)) is not None]
+    motions = [motion for motion in motions if len(motion) >= 30]
+    if not motions:
         return
-    for start, end in spans(jumps)[:3]:
+    leaps = [_leaps(motion) for motion in motions]
+    first = motions[0]
+    both = len(motions) > 1 and len(motions[0]) == len(motions[1])
+    if both:
+        jump = np.sqrt(leaps[0][0] * leaps[1][0])
+        share = (leaps[0][1] + leaps[1][1]) / 2
+    else:
+        jump, share = leaps[0]
+    even = np.diff(first.stamps_ns) < 1.5 * np.median(np.diff(first.stamps_ns))
+    flags = (
+        (jump > limits['jump' if both else 'alone_jump'])
+        & (share > limits['share' if both else 'alone_share'])
+        & even[1:-1]
+    )
+    for start, end in spans(flags)[:3]:
+        worst = start + int(np.argmax(jump[start:end]))
         yield view.find(
             Severity.ERROR,
             first.stream,
-            f'the motion jumps by {ratios[start]:.1f} usual steps within one',
-            value=ratios[start],
-            threshold=limits['ratio'],
+            f'{share[worst]:.0%} of the joints jump within one step',
+            value=jump[worst],
+            threshold=limits['jump' if both else 'alone_jump'],
             start_ns=first.stamps_ns[start],
-            end_ns=first.stamps_ns[min(end, len(first) - 1)],
+            end_ns=first.stamps_ns[min(end + 2, len(first) - 1)],
             advice='samples are missing here though the times run on: go back to the source',
         )
 
 
-def _jumps(motion: Motion, limits: Limits) -> tuple[Flags, np.ndarray]:
-    steps = _steps(motion)
-    size = np.linalg.norm(steps, axis=1)
-    padded = np.pad(size, 3, mode='edge')
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 7)
-    neighbours = np.delete(windows, 3, axis=1)
-    usual = np.maximum(neighbours.max(axis=1), 1e-9)
-    before = np.vstack([steps[:1], steps[:-1]])
-    after = np.vstack([steps[1:], steps[-1:]])
-    around = before + after
-    cosine = (steps * around).sum(axis=1) / np.maximum(
-        size * np.linalg.norm(around, axis=1), 1e-12
-    )
-    ratio = size / usual
-    flags = (
-        (ratio > limits['ratio'])
-        & (size > limits['least'])
-        & ((cosine > limits['alike']) | (size > 8 * usual))
-    )
-    same_time = np.diff(motion.stamps_ns) < 1.5 * np.median(np.diff(motion.stamps_ns))
-    return flags & same_time, ratio
+def _leaps(motion: Motion) -> tuple[Values, Values]:
+    """Return how much each step departs from its neighbours, and the share of joints that do.
+
+    Both (n - 3,), for the second step to the last but one; 1 is what a joint exceeds at 5 % of its
+    steps.
+    """
+    steps = np.diff(motion.positions, axis=0)
+    apart = np.abs(steps[1:-1] - (steps[:-2] + steps[2:]) / 2)
+    apart = apart / (np.percentile(apart, 95, axis=0) + 1e-3)
+    size = np.sqrt((np.minimum(apart, 20) ** 2).mean(axis=1))
+    return size, (apart > 1.5).mean(axis=1)

@@ -1,0 +1,394 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""Faults planted in recordings: what is altered, in which span, and which checks must find it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from curation.align.series import JointTable, Recording, Series
+
+Rng = np.random.Generator
+BOTH = ('state', 'action')
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A recording with a fault in [start_ns, end_ns] that one of ``checks`` must find."""
+
+    recording: Recording
+    checks: frozenset[str]
+    start_ns: int
+    end_ns: int
+
+
+Fault = Callable[[Recording, Rng], Planted]
+
+
+def with_series(recording: Recording, series: Mapping[str, Series]) -> Recording:
+    return replace(recording, series={**recording.series, **series}, id=recording.id + '*')
+
+
+def with_positions(
+    recording: Recording, change: Callable[[np.ndarray], np.ndarray], streams: tuple[str, ...]
+) -> Recording:
+    """Return the recording with the positions of streams changed, shape kept."""
+    return with_series(recording, {
+        name: replace(s, joints=replace(s.joints, positions=change(s.joints.positions.copy())))
+        for name in streams if (s := recording.series[name]).joints is not None})
+
+
+def with_rows(recording: Recording, rows: np.ndarray, *, keep_times: bool) -> Recording:
+    """Return the recording with all its streams' rows picked; times run on evenly if not kept."""
+    changed, frames = {}, {}
+    for name, s in recording.series.items():
+        stamps = s.stamps_ns[rows] if keep_times else _even(s, len(rows))
+        joints = s.joints
+        if joints is not None:
+            joints = JointTable(joints.names, joints.positions[rows], joints.velocities[rows],
+                                joints.efforts[rows], joints.present[rows], ((0, joints.names),))
+        nothing = np.full(len(rows), -1, np.int64)
+        changed[name] = replace(s, stamps_ns=stamps, log_ns=stamps, header_ns=nothing,
+                                publish_ns=nothing, refs=s.refs[rows], sizes=s.sizes[rows],
+                                joints=joints)
+    for name, source in recording.frames.items():
+        frames[name] = lambda i, source=source: source(int(rows[i]))
+    return replace(with_series(recording, changed), frames=frames)
+
+
+def _even(series: Series, count: int) -> np.ndarray:
+    step = float(np.median(np.diff(series.stamps_ns)))
+    return series.stamps_ns[0] + np.round(np.arange(count) * step).astype(np.int64)
+
+
+def _times(recording: Recording) -> np.ndarray:
+    return recording.series['state'].stamps_ns
+
+
+def _moving_joints(recording: Recording, count: int, rng: Rng) -> np.ndarray:
+    """Return joints that move most, in random order of the better half."""
+    positions = recording.series['state'].joints.positions
+    order = np.argsort(-np.std(positions, axis=0))[: max(count, positions.shape[1] // 3)]
+    return rng.choice(order, count, replace=False)
+
+
+def _window(recording: Recording, seconds: float, rng: Rng) -> tuple[int, int]:
+    """Return the samples of a span in which the arm moves."""
+    times = _times(recording)
+    size = max(int(seconds * 1e9 / np.median(np.diff(times))), 2)
+    positions = recording.series['action'].joints.positions
+    energy = np.abs(np.diff(positions, axis=0)).sum(axis=1)
+    total = np.convolve(energy, np.ones(size), mode='valid')
+    starts = np.flatnonzero(total > np.percentile(total, 60))
+    starts = starts[(starts > 10) & (starts < len(times) - size - 10)]
+    start = int(rng.choice(starts))
+    return start, start + size
+
+
+def _all(recording: Recording, checks: str, altered: Recording) -> Planted:
+    times = _times(altered)
+    return Planted(altered, frozenset(checks.split()), int(times[0]), int(times[-1]))
+
+
+def _part(checks: str, altered: Recording, start: int, end: int) -> Planted:
+    times = _times(altered)
+    last = len(times) - 1
+    return Planted(altered, frozenset(checks.split()), int(times[max(start, 0)]),
+                   int(times[min(end, last)]))
+
+
+def not_finite(recording: Recording, rng: Rng) -> Planted:
+    start, end = _window(recording, 0.1, rng)
+
+    def change(values: np.ndarray) -> np.ndarray:
+        values[start:end, rng.integers(values.shape[1])] = np.nan
+        return values
+    return _part('not_finite', with_positions(recording, change, ('state',)), start, end)
+
+
+def frozen(stream: str, seconds: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        start, end = _window(recording, seconds, rng)
+
+        def change(values: np.ndarray) -> np.ndarray:
+            values[start:end] = values[start]
+            return values
+        return _part('frozen_state', with_positions(recording, change, (stream,)), start, end)
+    return fault
+
+
+def exchanged_joints(streams: tuple[str, ...]) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        a, b = _unlike_pair(recording, rng)
+
+        def change(values: np.ndarray) -> np.ndarray:
+            values[:, [a, b]] = values[:, [b, a]]
+            return values
+        return _all(recording, 'joint_identity joint_profile',
+                    with_positions(recording, change, streams))
+    return fault
+
+
+def _unlike_pair(recording: Recording, rng: Rng) -> tuple[int, int]:
+    """Return two joints that can be told apart: their usual positions differ."""
+    middle = np.median(recording.series['state'].joints.positions, axis=0)
+    pairs = [(a, b) for a in range(len(middle)) for b in range(a)
+             if abs(middle[a] - middle[b]) > 0.25]
+    return pairs[int(rng.integers(len(pairs)))]
+
+
+def flipped_sign(streams: tuple[str, ...]) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        middle = np.abs(np.median(recording.series['state'].joints.positions, axis=0))
+        joint = int(rng.choice(np.flatnonzero(middle > 0.15)))
+
+        def change(values: np.ndarray) -> np.ndarray:
+            values[:, joint] *= -1
+            return values
+        return _all(recording, 'joint_identity joint_profile',
+                    with_positions(recording, change, streams))
+    return fault
+
+
+def degrees(streams: tuple[str, ...]) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        return _all(recording, 'joint_identity joint_profile',
+                    with_positions(recording, np.degrees, streams))
+    return fault
+
+
+def reordered_in_mid_bag(streams: tuple[str, ...]) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        count = len(_times(recording))
+        at = int(rng.integers(count // 4, 3 * count // 4))
+        a, b = _unlike_pair(recording, rng)
+
+        def change(values: np.ndarray) -> np.ndarray:
+            values[at:, [a, b]] = values[at:, [b, a]]
+            return values
+        return _part('joint_reorder', with_positions(recording, change, streams), at, count)
+    return fault
+
+
+def hidden_gap(seconds: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        start, end = _window(recording, seconds, rng)
+        rows = np.r_[0:start, end:len(_times(recording))]
+        altered = with_rows(recording, rows, keep_times=False)
+        return _part('hidden_gap', altered, start - 2, start + 2)
+    return fault
+
+
+def repeated_samples(share: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        count = len(_times(recording))
+        rows = np.arange(count)
+        at = rng.choice(np.arange(1, count - 1), int(share * count), replace=False)
+        rows[at] -= 1
+        return _all(recording, 'repeated_samples', with_positions(
+            recording, lambda values: values[rows], BOTH))
+    return fault
+
+
+def exchanged_samples(recording: Recording, rng: Rng) -> Planted:
+    start, end = _window(recording, 1.0, rng)
+    rows = np.arange(len(_times(recording)))
+    for at in range(start, end - 1, 4):
+        rows[[at, at + 1]] = rows[[at + 1, at]]
+    return _part('reordered_samples', with_positions(recording, lambda v: v[rows], BOTH), start, end)
+
+
+def late_state(milliseconds: float, *, from_middle: bool = False) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        times = _times(recording)
+        seconds = (times - times[0]) / 1e9
+        then = seconds - milliseconds / 1e3
+        if from_middle:
+            then = np.where(seconds > seconds[-1] / 2, then, seconds)
+
+        def change(values: np.ndarray) -> np.ndarray:
+            return np.stack([np.interp(then, seconds, column) for column in values.T], axis=1)
+        checks = 'lag_change' if from_middle else 'lag_shift'
+        return _all(recording, checks, with_positions(recording, change, ('state',)))
+    return fault
+
+
+def tremor(radians: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        seconds = (_times(recording) - _times(recording)[0]) / 1e9
+        joints = _moving_joints(recording, 3, rng)
+        wave = radians * np.sin(2 * np.pi * rng.uniform(6, 9) * seconds)[:, None]
+
+        def change(values: np.ndarray) -> np.ndarray:
+            values[:, joints] += wave
+            return values
+        return _all(recording, 'tremor', with_positions(recording, change, BOTH))
+    return fault
+
+
+def idle(where: str, seconds: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        times = _times(recording)
+        count = len(times)
+        size = int(seconds * 1e9 / np.median(np.diff(times)))
+        at = {'start': 0, 'end': count - 1, 'middle': count // 2}[where]
+        rows = np.r_[0:at, np.full(size, at), at:count]
+        altered = with_rows(recording, rows, keep_times=False)
+        noise = rng.normal(0, 1e-4, (len(rows), 1))
+        altered = with_positions(altered, lambda values: values + noise, BOTH)
+        return _part('idle', altered, at, at + size)
+    return fault
+
+
+def cut_short(part: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        rows = np.arange(int(part * len(_times(recording))))
+        return _all(recording, 'duration', with_rows(recording, rows, keep_times=True))
+    return fault
+
+
+def slow(factor: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        count = len(_times(recording))
+        rows = np.linspace(0, count - 1, int(factor * count))
+        altered = with_rows(recording, np.round(rows).astype(int), keep_times=False)
+        source = {name: recording.series[name].joints.positions for name in BOTH}
+        for name in BOTH:
+            values = np.stack([np.interp(rows, np.arange(count), column)
+                               for column in source[name].T], axis=1)
+            altered = with_positions(altered, lambda _, values=values: values, (name,))
+        return _all(recording, 'duration', altered)
+    return fault
+
+
+def copy_of(original: Recording, *, noise: float = 0.0, warp: float = 0.0) -> Fault:
+    """Replace the episode by another one of the collection, warped in time, with noise."""
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        count = len(_times(original))
+        phase = np.linspace(0, 1, count)
+        bent = phase + warp * np.sin(2 * np.pi * phase) / (2 * np.pi)
+        rows = bent * (count - 1)
+
+        def change(values: np.ndarray) -> np.ndarray:
+            moved = np.stack([np.interp(rows, np.arange(count), column) for column in values.T],
+                             axis=1)
+            return moved + rng.normal(0, noise, moved.shape) if noise else moved
+        altered = with_positions(original, change, BOTH) if noise or warp else original
+        return _all(recording, 'duplicate', replace(altered, name=recording.name))
+    return fault
+
+
+def clipped(part: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        joint = int(_moving_joints(recording, 1, rng)[0])
+
+        def change(values: np.ndarray) -> np.ndarray:
+            values[:, joint] = np.minimum(values[:, joint],
+                                          np.percentile(values[:, joint], 100 * (1 - part)))
+            return values
+        return _all(recording, 'saturation stuck_joint', with_positions(recording, change, ('state',)))
+    return fault
+
+
+def stuck(seconds: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        start, end = _window(recording, seconds, rng)
+        joints = recording.series['action'].joints.positions
+        arm = slice(0, 14)      # fingers stand on objects in clean episodes too
+        part = np.ptp(joints[start:end, arm], axis=0) / (np.ptp(joints[:, arm], axis=0) + 0.05)
+        joint = int(np.argmax(part))
+
+        def change(values: np.ndarray) -> np.ndarray:
+            values[start:end, joint] = values[start, joint]
+            return values
+        return _part('stuck_joint', with_positions(recording, change, ('state',)), start, end)
+    return fault
+
+
+def with_stamps(recording: Recording, change: Callable[[np.ndarray], np.ndarray],
+                stream: str = 'state') -> Recording:
+    series = recording.series[stream]
+    return with_series(recording, {stream: replace(series, stamps_ns=change(series.stamps_ns.copy()))})
+
+
+def time_gap(seconds: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        start, end = _window(recording, seconds, rng)
+        rows = np.r_[0:start, end:len(_times(recording))]
+        return _part('gap', with_rows(recording, rows, keep_times=True), start - 1, start + 1)
+    return fault
+
+
+def scattered(part: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        step = float(np.median(np.diff(_times(recording))))
+
+        def change(stamps: np.ndarray) -> np.ndarray:
+            return stamps + rng.uniform(-part, part, len(stamps)).__mul__(step).astype(np.int64)
+        return _all(recording, 'jitter stamp_order', with_stamps(recording, change))
+    return fault
+
+
+def backwards(milliseconds: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        start, end = _window(recording, 0.5, rng)
+
+        def change(stamps: np.ndarray) -> np.ndarray:
+            stamps[start:] -= int(milliseconds * 1e6)
+            return stamps
+        return _part('stamp_order', with_stamps(recording, change), start - 5, start + 5)
+    return fault
+
+
+def standing_stamps(recording: Recording, rng: Rng) -> Planted:
+    start, end = _window(recording, 0.3, rng)
+
+    def change(stamps: np.ndarray) -> np.ndarray:
+        stamps[start:end] = stamps[start]
+        return stamps
+    return _part('stamp_order', with_stamps(recording, change), start, end)
+
+
+def motion_faults(other: Recording) -> dict[str, Fault]:
+    """Return faults of motion and time by name, at strengths a person would care about."""
+    return {
+        'NaN for 0.1 s': not_finite,
+        'state frozen 0.5 s': frozen('state', 0.5),
+        'state frozen 1 s': frozen('state', 1.0),
+        'command frozen 1 s': frozen('action', 1.0),
+        'two joints swapped in the state': exchanged_joints(('state',)),
+        'two joints swapped in state and command': exchanged_joints(BOTH),
+        'one sign flipped in the state': flipped_sign(('state',)),
+        'one sign flipped in state and command': flipped_sign(BOTH),
+        'state in degrees': degrees(('state',)),
+        'state and command in degrees': degrees(BOTH),
+        'joints reordered in mid-bag, state': reordered_in_mid_bag(('state',)),
+        'joints reordered in mid-bag, both': reordered_in_mid_bag(BOTH),
+        '0.5 s lost and re-gridded': hidden_gap(0.5),
+        '1 s lost and re-gridded': hidden_gap(1.0),
+        '5 % of the samples repeated': repeated_samples(0.05),
+        'neighbouring samples exchanged': exchanged_samples,
+        'state 40 ms late': late_state(40),
+        'state 100 ms late': late_state(100),
+        'state 100 ms late from the middle on': late_state(100, from_middle=True),
+        'tremor of 0.01 rad': tremor(0.01),
+        'tremor of 0.03 rad': tremor(0.03),
+        'idle 4 s at the start': idle('start', 4),
+        'idle 4 s in the middle': idle('middle', 4),
+        'idle 4 s at the end': idle('end', 4),
+        'ended at a third': cut_short(0.33),
+        'three times as long': slow(3),
+        'exact copy': copy_of(other),
+        'copy with noise of 0.005 rad': copy_of(other, noise=0.005),
+        'copy warped in time': copy_of(other, warp=0.4),
+        'copy warped, with noise': copy_of(other, warp=0.3, noise=0.003),
+        'joint clipped in 25 % of the samples': clipped(0.25),
+        'joint stuck for 2 s': stuck(2.0),
+        'gap of 0.3 s': time_gap(0.3),
+        'stamps scattered by 60 %': scattered(0.6),
+        'stamps 50 ms back': backwards(50),
+        'stamps standing for 0.3 s': standing_stamps,
+    }
