@@ -16,6 +16,7 @@ from recorder.episode import ClosedEpisode, discard, EpisodeRecorder, verify
 from recorder.facts import EndReason, SessionFacts, software_version
 from recorder.gate import disk_faults, DiskState, Fault, stream_faults
 from recorder.session import Due, Kept, Plan, Session
+from recorder.timesync import kernel_sync
 from teleop_bridge.clock import NANOSECONDS, SessionClock
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.schema import Rig
@@ -148,6 +149,7 @@ class Controller:
             policy_checkpoint=self.policy_checkpoint,
             start_ns=now,
             note=note,
+            extra={'clock_sync': dict(kernel_sync())},
         )
         files = {
             'rig': self.options.rig.text,

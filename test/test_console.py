@@ -87,12 +87,14 @@ def test_machine_and_last_score() -> None:
     state = replace(STATE, score=LastScore('review', 'partial', 9.1, ('Smoother next time.',)))
     add_diagnostic(state, 'disk', True, '61.9 GB free', {'minutes_left': '42.4'})
     add_diagnostic(state, 'writer', True, '', {'queued_bytes': '80000000'})
+    add_diagnostic(state, 'clock of camera-pc', False, '+7.1 ms off ours', {})
     add_diagnostic(state, 'clock', True, '', {'wall_minus_session_ns': '3600000000000'})
     text = shown(state)
     for part in (
         '61.9 GB free, 42 min left',
         'waiting for the disk: 80 MB',
         'wall clock +3600000.0 ms',
+        'camera-pc +7.1 ms off ours',
         'last episode: review (partial, 9.1 s)',
         'Smoother next time.',
     ):

@@ -58,6 +58,7 @@ class ConsoleState:
     minutes_left: float | None = None
     queued_bytes: int = 0
     wall_offset_ns: int | None = None
+    clocks: dict[str, tuple[bool, str]] = field(default_factory=dict)  # of other machines
     score: LastScore | None = None
     answer: str = ''
     refused: bool = False
@@ -78,6 +79,8 @@ def add_diagnostic(
         state.minutes_left = float(values['minutes_left']) if 'minutes_left' in values else None
     elif name == 'writer':
         state.queued_bytes = int(values.get('queued_bytes') or 0)
+    elif name.startswith('clock of '):
+        state.clocks[name.removeprefix('clock of ')] = (well, message)
     elif name == 'clock':
         state.wall_offset_ns = int(values.get('wall_minus_session_ns') or 0)
     else:

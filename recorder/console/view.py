@@ -120,6 +120,8 @@ def _machine(state: ConsoleState) -> RenderableType:
         )
     line.append(f'   messages {state.messages}')
     line.append(f'   not written {state.lost}', style='bold red' if state.lost else '')
+    for host, (well, message) in sorted(state.clocks.items()):
+        line.append(f'\nclock of {host} {message}', style='' if well else 'yellow')
     return Panel(line, title='machine', title_align='left')
 
 

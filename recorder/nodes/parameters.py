@@ -36,6 +36,12 @@ _PARAMETERS: tuple[tuple[str, Any, str, tuple[float, float] | None], ...] = (
     ('storage', '', 'bag writer: rosbag2, mcap, or empty for the better one present', None),
     ('preroll_s', 0.0, 'how much of the past a bag begins with, s', (0.0, 60.0)),
     ('arm_timeout_s', 5.0, 'how long start waits for streams to pass the gate, s', (0.0, 120.0)),
+    (
+        'clock_bound_ms',
+        5.0,
+        "how far other machines' clocks may be off before it warns, ms",
+        (0.0, 10_000.0),
+    ),
     ('disk_floor_mb', 1000, 'free space at which the bag in hand is closed, MB', (0, 10_000_000)),
     ('episodes_per_block', 0, 'episodes between breaks, 0 without blocks', (0, 10_000)),
     ('blocks', 0, 'blocks in the session, 0 for an open end', (0, 10_000)),
@@ -62,6 +68,7 @@ class Options:
     storage: str
     preroll_s: float
     arm_timeout_s: float
+    clock_bound_ms: float
     disk_floor_mb: int
     episodes_per_block: int
     blocks: int

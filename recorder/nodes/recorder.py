@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timezone
+import json
 import os
 from pathlib import Path
 import sys
@@ -23,6 +24,9 @@ from recorder.capture import Capture
 from recorder.controller import Controller, Outcome, RecorderOptions
 from recorder.exceptions import SessionError
 from recorder.facts import EndReason
+from recorder.nodes.buttons import Buttons
+from recorder.nodes.clock_probe import PONG
+from recorder.nodes.clocks import ClockWatch
 from recorder.nodes.health import diagnostics, status_message
 from recorder.nodes.parameters import declare_options, Options
 from recorder.nodes.subscriptions import RawSubscriptions
@@ -43,6 +47,7 @@ ALWAYS = (
     'session/ros_offset',
     'recorder/status',
     'policy/status',
+    PONG,
     'tf',
     'tf_static',
     'robot_description',
@@ -89,6 +94,8 @@ class RecorderNode(Node):
             kept=history.kept,
             attempts=history.attempts,
         )
+        bound_ns = round(options.clock_bound_ms * 1e6)
+        self._clocks = ClockWatch(self, bound_ns=bound_ns)
         self._raw = RawSubscriptions(self, self._session_clock, capture.arrived)
         self._watcher = TopicWatcher(self, self._wanted(rig, names), capture, self._raw)
         self._controller.problems = self._watcher.problems
@@ -175,6 +182,15 @@ class RecorderNode(Node):
                 f'~/{name}',
                 lambda request, response, command=command: self._answer(response, command),
             )
+        Buttons(
+            self,
+            {
+                name.removesuffix('_trigger'): lambda command=command: self._answer(
+                    Trigger.Response(), command
+                )
+                for name, command in commands.items()
+            },
+        )
 
     def _start(
         self, request: StartEpisode.Request, response: StartEpisode.Response
@@ -191,6 +207,7 @@ class RecorderNode(Node):
         )
 
     def _answer(self, response: Any, command: Callable[[], Outcome]) -> Any:
+        """Carry out a command and fill in whatever response it was asked with."""
         try:
             outcome = command()
             response.success, response.message = True, outcome.message
@@ -218,7 +235,13 @@ class RecorderNode(Node):
         return self._controller.start(task=task, location=location, note=note)
 
     def _policy_status(self, message: String) -> None:
-        self._controller.policy_checkpoint = message.data or self._controller.policy_checkpoint
+        try:
+            status = json.loads(message.data)
+            self._controller.policy_checkpoint = str(status['checkpoint'])
+        except (ValueError, KeyError, TypeError):
+            self.get_logger().error(
+                f"policy/status: expected JSON with 'checkpoint', found {message.data!r}"
+            )
 
     def _tick(self) -> None:
         try:
@@ -245,7 +268,9 @@ class RecorderNode(Node):
 
     def _report(self) -> None:
         self._ros_offset.publish(Int64(data=self._session_clock.wall_drift_ns()))
-        self._diagnostics.publish(diagnostics(self._controller, self.get_name()))
+        message = diagnostics(self._controller, self.get_name())
+        message.status += self._clocks.statuses(self.get_name())
+        self._diagnostics.publish(message)
         self._publish_status()
 
     def _publish_status(self) -> None:

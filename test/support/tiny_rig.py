@@ -16,7 +16,7 @@ from typing import Any
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, Joy
 from std_msgs.msg import String
 
 from recorder.bag.definitions import typestore
@@ -54,6 +54,7 @@ class TinyRig:
             JointState, 'joint_states', qos_profile_sensor_data
         )
         self.command = self.node.create_publisher(JointState, 'command', 10)
+        self.joy = self.node.create_publisher(Joy, 'joy', 10)
         self.published = 0
         self.node.create_timer(0.01, self._publish)
 
@@ -68,6 +69,14 @@ class TinyRig:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.executor.spin_once(timeout_sec=0.02)
+
+    def press(self, button: int) -> None:
+        """Press and release a button of the gamepad."""
+        for down in (1, 0):
+            buttons = [0] * 8
+            buttons[button] = down
+            self.joy.publish(Joy(buttons=buttons))
+            self.spin(0.1)
 
     def call(self, type_: Any, name: str, **fields: str) -> Any:
         """Call a service of the recorder and return its response."""
