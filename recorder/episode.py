@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+import subprocess
+import sys
 
 from recorder.bag.background import BackgroundWriter
 from recorder.bag.content_id import content_id
@@ -113,12 +115,14 @@ class EpisodeRecorder:
         )
 
 
-def verify(closed: ClosedEpisode) -> str:
+def verify(closed: ClosedEpisode, *, apart: bool = False) -> str:
     """Read a closed bag back, compare it with what was handed over, and return its content id.
 
-    Only then the sidecar calls it saved. Raises BagCorruptError where it differs.
+    Only then the sidecar calls it saved. ``apart`` reads in a process of its own, of low priority,
+    so that hashing a gigabyte holds up nothing that is being recorded.
+    Raises BagCorruptError where it differs.
     """
-    found = content_id(closed.path)
+    found = _content_id_apart(closed.path) if apart else content_id(closed.path)
     if closed.id and found != closed.id:
         write_sidecar(
             closed.path,
@@ -141,6 +145,14 @@ def verify(closed: ClosedEpisode) -> str:
         error=closed.error,
     )
     return found
+
+
+def _content_id_apart(path: Path) -> str:
+    command = [sys.executable, '-m', 'recorder.bag.content_id', str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BagCorruptError(done.stderr.strip() or f'{path}: could not be verified')
+    return done.stdout.strip()
 
 
 def discard(path: Path) -> Path:

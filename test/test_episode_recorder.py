@@ -61,7 +61,7 @@ def test_facts_statistics_and_id(tmp_path: Path) -> None:
         0,
     )
     assert read_sidecar(closed.path)['state'] == 'closed'
-    assert verify(closed) == closed.id
+    assert verify(closed) == verify(closed, apart=True) == closed.id
     assert read_sidecar(closed.path)['state'] == 'saved'
 
 
@@ -72,8 +72,9 @@ def test_altered_bag_is_never_called_saved(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[data.index(b'shoulder', 4000)] ^= 1
     path.write_bytes(data)
-    with pytest.raises(BagCorruptError, match='s1_op3_e0007'):
-        verify(closed)
+    for apart in (False, True):
+        with pytest.raises(BagCorruptError, match='s1_op3_e0007'):
+            verify(closed, apart=apart)
     assert read_sidecar(closed.path)['state'] != 'saved'
 
 

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 import struct
+import sys
 from typing import Any
 
-from teleop_bridge.exceptions import MissingDependencyError
+from teleop_bridge.exceptions import FlywheelError, MissingDependencyError
 
 _TIMES = struct.Struct('<QQQ')
 _WORD = 2**64 - 1
@@ -109,3 +111,18 @@ def content_id(bag: Path) -> str:
     for message in read_messages(bag_file(bag)):
         content.add(message.topic, message.type, message.log_ns, message.publish_ns, message.data)
     return content.hexdigest()
+
+
+def main() -> int:
+    """Print the id of the bag named on the command line, at the lowest priority."""
+    os.nice(19)
+    try:
+        print(content_id(Path(sys.argv[1])))
+    except FlywheelError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
