@@ -23,9 +23,14 @@ VERBS = {
     'rig': ('curation.cli.rig', 'draft a rig file from a bag, or check one'),
     'score': ('curation.cli.score', 'score episodes against each other'),
     'convert': ('curation.cli.convert', 'align bags and export them as a dataset'),
+    'offload': ('curation.cli.offload', 'copy bags to another disk or host, verified by content'),
+    'prune': ('curation.cli.prune', 'remove the bags that operators cancelled'),
     'report': ('curation.cli.report', 'write a report on episodes that opens in a browser'),
     'simulate': ('curation.cli.simulate', 'record episodes on the simulated arm, without ROS'),
     'train': ('curation.cli.train', 'train a policy on bags, as an ONNX checkpoint'),
+    'replay': ('curation.cli.replay', 'compare a checkpoint with what people did, per phase'),
+    'scenarios': ('curation.cli.scenarios', 'freeze hard moments as named scenarios'),
+    'regress': ('curation.cli.regress', 'run a checkpoint through the scenarios of a library'),
 }
 
 
