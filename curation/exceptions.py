@@ -44,3 +44,7 @@ class AlignmentError(CurationError):
 
 class ExportError(CurationError):
     """A dataset can't be written as asked, or what was written does not read back as it should."""
+
+
+class ScenarioError(CurationError):
+    """A scenario library, its results or an episode that it names is not as expected."""

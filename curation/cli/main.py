@@ -23,6 +23,7 @@ VERBS = {
     'rig': ('curation.cli.rig', 'draft a rig file from a bag, or check one'),
     'score': ('curation.cli.score', 'score episodes against each other'),
     'convert': ('curation.cli.convert', 'align bags and export them as a dataset'),
+    'export': ('curation.cli.export', 'align bags and write them for a trainer'),
     'offload': ('curation.cli.offload', 'copy bags to another disk or host, verified by content'),
     'prune': ('curation.cli.prune', 'remove the bags that operators cancelled'),
     'report': ('curation.cli.report', 'write a report on episodes that opens in a browser'),
