@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from curation.checks.finding import Finding, Severity
 from curation.exceptions import CurationError
 from curation.report.write import write_report
 from curation.scores.score import score_all
@@ -59,6 +60,17 @@ def test_each_episode_has_a_row_and_a_page_with_its_frames(tmp_path: Path) -> No
         assert curves['bands'] == [
             {'start': 1.0, 'end': 2.0, 'converged': 1.2, 'label': 'goal: wrong grasp'}
         ]
+
+
+def test_findings_stand_with_their_episode(tmp_path: Path) -> None:
+    episodes = [make_episode(name='good'), make_episode(name='bad', seed=1)]
+    gap = Finding('gap', Severity.ERROR, 'bad', 'front', 0, 1, 2.0, 1.0, '<b>a gap</b>', 'look')
+    index = write_report(episodes, tmp_path / 'out', findings=[gap])
+    rows = json.loads(Page(index).texts['data'])
+    assert [row['errors'] for row in rows] == [0, 1]
+    good, bad = ((index.parent / row['page']).read_text() for row in rows)
+    assert '&lt;b&gt;a gap&lt;/b&gt;' in bad
+    assert 'a gap' not in good
 
 
 def test_nothing_is_loaded_from_elsewhere(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 import signal
 from types import FrameType
 
+from curation.checks.finding import Severity
 from curation.cli.exits import Exit
 from curation.cli.output import Output
 from curation.demo.plan import PLAN
@@ -19,7 +21,8 @@ from curation.demo.refine import refine, Refined
 from curation.exceptions import DemoError
 
 COLUMNS = (
-    'episode', 'grade', 'duration', 'smoothness', 'worst staleness', 'interventions', 'shows',
+    'episode', 'grade', 'duration', 'smoothness', 'worst staleness', 'interventions', 'errors',
+    'warnings', 'shows',
 )
 
 
@@ -72,6 +75,7 @@ def _print(output: Output, out: Path, recorded: list[Recorded], refined: Refined
                 f'{score.smoothness.ranking:.2f}',
                 f'{1000 * score.worst_staleness_s:.0f} ms {score.worst_staleness_stream}',
                 score.interventions,
+                *_found(refined, score.name),
                 entry.attempt.title,
             )
             for score, entry in zip(refined.scores, kept, strict=True)
@@ -97,6 +101,12 @@ def _print(output: Output, out: Path, recorded: list[Recorded], refined: Refined
             **{what.split(' ')[0]: str(where) for what, where in places.items()},
         }
     )
+
+
+def _found(refined: Refined, episode: str) -> tuple[int, int]:
+    """Return how many errors and warnings the checks found."""
+    counts = Counter(f.severity for f in refined.findings if f.episode == episode)
+    return counts[Severity.ERROR], counts[Severity.WARNING]
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-_SHORT = 16
+_SHORT = 20
 
 
 class Advance(Protocol):

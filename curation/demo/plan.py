@@ -57,7 +57,7 @@ CORRECTION = Reason(InterventionKind.GOAL, 'grasp missed', 'the policy closed be
 
 PLAN = (
     Attempt(
-        'clean, the cube near the arm',
+        'clean, cube near',
         script='clean',
         seed=11,
         location='near_centre',
@@ -65,7 +65,7 @@ PLAN = (
         grade=Grade.SUCCESS_FIRST_TRY,
     ),
     Attempt(
-        'clean, the cube further out on the right',
+        'clean, cube to the right',
         script='clean',
         seed=12,
         location='middle_right',
@@ -73,7 +73,7 @@ PLAN = (
         grade=Grade.SUCCESS_FIRST_TRY,
     ),
     Attempt(
-        'the first grasp is fumbled',
+        'first grasp fumbled',
         script='fumble',
         seed=13,
         location='far_centre',
@@ -82,7 +82,7 @@ PLAN = (
         note='the first grasp slipped',
     ),
     Attempt(
-        'a jerky hand',
+        'jerky hand',
         script='jerky',
         skill='worse',
         seed=14,
@@ -102,7 +102,7 @@ PLAN = (
         ending=Ending.CANCELLED,
     ),
     Attempt(
-        'the same, recorded again',
+        'recorded again',
         script='clean',
         skill='okay',
         seed=16,
@@ -111,7 +111,7 @@ PLAN = (
         grade=Grade.SUCCESS_FIRST_TRY,
     ),
     Attempt(
-        'a flawed policy drives, the operator corrects it',
+        'flawed policy, corrected',
         script='correction',
         seed=17,
         location='middle_centre',

@@ -21,6 +21,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from plotly.offline import get_plotlyjs
 
 from curation.align.episode import Episode
+from curation.checks.finding import Finding, Severity
 from curation.exceptions import CurationError
 from curation.report.curves import curves
 from curation.report.frames import key_frames
@@ -35,10 +36,12 @@ def write_report(
     out: Path,
     *,
     scores: Sequence[Score] | None = None,
+    findings: Sequence[Finding] = (),
     progress: Progress | None = None,
 ) -> Path:
     """Write a report on episodes, in the order in which they were recorded; return its index.
 
+    ``findings`` are those of the checks, each of the episode that it names.
     ``progress`` is told the number of pages done and their total. Raises CurationError where the
     folder exists.
     """
@@ -49,11 +52,16 @@ def write_report(
     scores = score_all(episodes) if scores is None else scores
     judgements = [judge(score, scores) for score in scores]
     rows = [
-        _row(number, score, judgement)
+        {
+            **_row(number, score, judgement),
+            'errors': _count(findings, score.name, Severity.ERROR),
+            'warnings': _count(findings, score.name, Severity.WARNING),
+        }
         for number, (score, judgement) in enumerate(zip(scores, judgements, strict=True))
     ]
     for number, (episode, score, row) in enumerate(zip(episodes, scores, rows, strict=True)):
-        page = _render('episode.html', **_episode(episode, score, row))
+        own = [finding for finding in findings if finding.episode == episode.name]
+        page = _render('episode.html', **_episode(episode, score, row, own))
         (out / row['page']).write_text(page, encoding='utf-8')
         if progress:
             progress(number + 1, len(episodes))
@@ -91,7 +99,9 @@ def _row(number: int, score: Score, judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def _episode(episode: Episode, score: Score, row: dict[str, Any]) -> dict[str, Any]:
+def _episode(
+    episode: Episode, score: Score, row: dict[str, Any], findings: list[Finding]
+) -> dict[str, Any]:
     zero = int(episode.grid_ns[0])
     return {
         'row': row,
@@ -103,6 +113,7 @@ def _episode(episode: Episode, score: Score, row: dict[str, Any]) -> dict[str, A
             {**dataclasses.asdict(entry), 'start_s': (entry.begin_ns - zero) / 1e9}
             for entry in episode.interventions
         ],
+        'findings': sorted(findings, key=lambda finding: list(Severity).index(finding.severity)),
         'problems': [problem.text for problem in episode.problems],
         'curves': curves(episode),
     }
@@ -120,6 +131,10 @@ def _index(scores: Sequence[Score], rows: list[dict[str, Any]]) -> dict[str, Any
         },
         'interventions': sum(score.interventions for score in scores),
     }
+
+
+def _count(findings: Sequence[Finding], episode: str, severity: Severity) -> int:
+    return sum(f.episode == episode and f.severity is severity for f in findings)
 
 
 def _file_name(name: str) -> str:

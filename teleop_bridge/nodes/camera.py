@@ -22,6 +22,7 @@ from teleop_bridge.cameras.video_file import VideoFile
 from teleop_bridge.exceptions import DeviceError, RigError
 from teleop_bridge.nodes.convert import to_image, to_stamp
 from teleop_bridge.nodes.health import Health, Report
+from teleop_bridge.nodes.large_messages import share_memory_for_images
 from teleop_bridge.nodes.parameters import declare, declare_rig
 from teleop_bridge.nodes.qos import LATCHED, STREAM
 from teleop_bridge.nodes.run import run
@@ -191,6 +192,7 @@ def _camera_info(calibration: CameraCalibration, header: object) -> CameraInfo:
 
 def main() -> None:
     """Run the node."""
+    share_memory_for_images()
     sys.exit(run(CameraNode))
 
 

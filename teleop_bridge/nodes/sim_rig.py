@@ -21,6 +21,7 @@ from teleop_bridge.joints import select_joints
 from teleop_bridge.nodes import sim_messages
 from teleop_bridge.nodes.convert import to_image, to_stamp
 from teleop_bridge.nodes.health import Health, Report
+from teleop_bridge.nodes.large_messages import share_memory_for_images
 from teleop_bridge.nodes.parameters import declare, declare_rig
 from teleop_bridge.nodes.qos import LATCHED, SENSOR, STREAM
 from teleop_bridge.nodes.refusals import Refusals
@@ -193,6 +194,7 @@ class SimRigNode(Node):
 
 def main() -> None:
     """Run the node."""
+    share_memory_for_images()
     sys.exit(run(SimRigNode))
 
 
