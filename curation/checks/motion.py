@@ -15,6 +15,7 @@ _WINDOW_S = 0.5
 _STILL = 0.015  # of a joint's own range within the window
 _MOVED = 0.15  # of a command's range: it moves
 _LEAST_RANGE = 0.02
+_LEAST_STEP = 0.04  # rad or m that a command must go for a stand to be wrong
 _LEAST_MOTION = 0.05  # a joint that moves less in all its episode says little about rest
 _TREMOR_HZ = (4.0, 12.0)
 
@@ -91,7 +92,8 @@ def stuck_seconds(state: Motion, action: Motion | None) -> Values:
         ranges = max(float(np.nanmax(command) - np.nanmin(command)), _LEAST_RANGE)
         for start, end in spans(np.diff(state.positions[:, column]) == 0):
             part = command[start : end + 1]
-            if np.ptp(part[np.isfinite(part)], axis=0) > _MOVED * ranges:
+            finite = part[np.isfinite(part)]
+            if len(finite) and np.ptp(finite) > max(_MOVED * ranges, _LEAST_STEP):
                 seconds = float(state.stamps_ns[end] - state.stamps_ns[start]) / 1e9
                 held[column] = max(held[column], seconds)
     return held

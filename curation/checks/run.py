@@ -21,7 +21,7 @@ Thresholds = Mapping[str, Mapping[str, float]]
 
 
 def load_thresholds(path: Path) -> dict[str, dict[str, float]]:
-    """Read a checks file, ``checks: {gap: {periods: 3}}``; RigError names what is unknown there."""
+    """Read a checks file, ``checks: {gap: {periods: 3}}``; RigError names what is unknown."""
     top = parse_yaml(read_text(path), str(path))
     known = all_checks()
     found: dict[str, dict[str, float]] = {}

@@ -98,12 +98,9 @@ def peak(
     if not used.any():
         return None
     a, b = a[:, used] / a[:, used].std(axis=0), b[:, used] / b[:, used].std(axis=0)
-    core = slice(reach, len(a) - reach)
+    middle = b[reach : len(b) - reach]
     scores = np.array(
-        [
-            float((a[reach - k : len(a) - reach - k] * b[core]).mean())
-            for k in range(-reach, reach + 1)
-        ]
+        [_alike(a[reach - k : len(a) - reach - k], middle) for k in range(-reach, reach + 1)]
     )
     best = int(np.argmax(scores))
     if best in (0, len(scores) - 1) or scores[best] <= 0:
@@ -116,3 +113,9 @@ def peak(
     bend = left - 2 * mid + right
     shift = 0.5 * (left - right) / bend if bend else 0.0
     return (best - reach + shift) * step_s, float(mid)
+
+
+def _alike(one: Values, other: Values) -> float:
+    """Return the correlation of two signals (m, k), all columns together."""
+    size = float(np.sqrt((one * one).sum() * (other * other).sum()))
+    return float((one * other).sum()) / size if size else 0.0

@@ -41,10 +41,12 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
         episodes = _counted(recordings(arguments.paths, rig, on_error=failed), advance)
         findings = list(check_recordings(episodes, thresholds, images=not arguments.no_images))
     shown = [f for f in findings if arguments.notes or f.severity is not Severity.NOTE]
-    output.table(
-        ('severity', 'episode', 'stream', 'check', 'from', 'to', 'what', 'advice'),
-        [_row(finding) for finding in sorted(shown, key=_order)],
-    )
+    episode = ''
+    for finding in sorted(shown, key=_order):
+        if finding.episode != episode:
+            episode = finding.episode
+            output.line(episode)
+        output.line(_sentence(finding))
     counts = {s: sum(f.severity is s for f in findings) for s in Severity}
     output.line(', '.join(f'{count} {severity.value}s' for severity, count in counts.items()))
     output.document([finding.as_dict() for finding in findings] + failures)
@@ -57,16 +59,12 @@ def _counted(episodes: Iterator[Recording], advance: Advance) -> Iterator[Record
         yield episode
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
+def _sentence(finding: Finding) -> str:
+    advice = f'; {finding.advice}' if finding.advice else ''
+    where = f'{finding.stream}: ' if finding.stream else ''
+    span = f'{finding.start_ns} to {finding.end_ns} ns'
     return (
-        finding.severity.value,
-        finding.episode,
-        finding.stream,
-        finding.check,
-        str(finding.start_ns),
-        str(finding.end_ns),
-        finding.message,
-        finding.advice,
+        f'  {finding.severity.value}: {where}{finding.message} [{finding.check}, {span}]{advice}'
     )
 
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from curation.align.episode import Times
 from curation.checks.finding import Finding, Severity
-from curation.checks.motion import reach, still
+from curation.checks.motion import reach
 from curation.checks.registry import collection_check, episode_check, Limits
 from curation.checks.rules.joint_identity import same_joints
-from curation.checks.signal import longest
+from curation.checks.signal import Flags, longest
 from curation.checks.summary import Summary
 from curation.checks.view import View
 from teleop_bridge.rig.schema import Role
@@ -135,12 +136,16 @@ def image(view: View, limits: Limits) -> Iterator[Finding]:
                 threshold=limits['part'],
                 start_ns=features.stamps_ns[at[0]],
                 end_ns=features.stamps_ns[at[-1] + 1],
-                advice='the driver fills a rate that the camera does not reach: declare the real one',
+                advice='the driver fills a rate that the camera does not reach',
             )
 
 
-def _arm_moves(view: View, times_ns: np.ndarray) -> np.ndarray:
+def _arm_moves(view: View, times_ns: Times) -> Flags:
+    """Return (n,) whether the arm goes at least half as far as usual since the time before."""
     state = view.state
     assert state is not None
-    index = np.clip(np.searchsorted(state.stamps_ns, times_ns), 0, len(state) - 1)
-    return np.asarray(~still(state)[index])
+    steps = np.abs(np.diff(state.at(times_ns), axis=0)) / np.maximum(reach(state.positions), 0.05)
+    far = np.concatenate([[0.0], np.nan_to_num(steps.max(axis=1))])
+    going = far[far > 1e-3]
+    usual = float(np.median(going)) if len(going) else np.inf
+    return np.asarray(far > 0.5 * usual)

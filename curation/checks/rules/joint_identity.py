@@ -116,11 +116,12 @@ def _compare(
                 advice='correct its sign; look for a driver that was reconfigured',
             )
         for word, unit in _UNITS.items():
+            size = np.abs(theirs).mean()
             apart = np.abs(mine / unit - theirs).mean()
             if (
                 far[column] > limits['gain'] * apart
-                and apart < 3 * scatter[column]
-                and (np.abs(theirs).mean() > 0.05)
+                and apart < min(3 * scatter[column], 0.5 * size)
+                and size > 0.05
             ):
                 yield summary.find(
                     Severity.ERROR,

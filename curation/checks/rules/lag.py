@@ -18,6 +18,7 @@ from curation.checks.summary import Summary
 from curation.checks.view import View
 
 _CLEAR = 0.4  # correlation of a joint whose delay counts
+_LEAST_EPISODES = 8
 
 
 @episode_check('lag', most_ms=400)
@@ -91,7 +92,7 @@ def _outliers(
     Joints have delays of their own, so each is compared with itself, weighted by how steady it is.
     """
     for group in same_joints(summaries):
-        if len(group) < 5:
+        if len(group) < _LEAST_EPISODES:
             continue
         delays = np.array([of(s).seconds for s in group])
         delays[np.array([of(s).correlation for s in group]) < _CLEAR] = np.nan
@@ -101,18 +102,21 @@ def _outliers(
         delays = delays[:, told]
         usual = np.nanmedian(delays, axis=0)
         scatter = 1.4826 * np.nanmedian(np.abs(delays - usual), axis=0) + 1e-3
-        values = np.array([_combine(row - usual, scatter) for row in delays])
+        values, doubts = np.array([_combine(row - usual, scatter) for row in delays]).T
         known = np.isfinite(values)
-        if known.sum() < 5:
+        if known.sum() < _LEAST_EPISODES:
             continue
         limit = max(limits['least_ms'] / 1e3, limits['sigmas'] * spread(values[known]))
-        for summary, value in zip(group, values.tolist(), strict=True):
-            if np.isfinite(value) and abs(value) > limit:
+        for summary, value, doubt in zip(group, values.tolist(), doubts, strict=True):
+            if np.isfinite(value) and abs(value) > max(limit, doubt):
                 yield summary, value, limit
 
 
-def _combine(apart: Values, scatter: Values) -> float:
+def _combine(apart: Values, scatter: Values) -> tuple[float, float]:
+    """Return what the joints agree on, and how far they are apart; NaN where none is known."""
     known = np.isfinite(apart)
     if not known.any():
-        return float('nan')
-    return weighted_median(apart[known], 1 / scatter[known] ** 2)
+        return float('nan'), float('nan')
+    weights = 1 / scatter[known] ** 2
+    middle = weighted_median(apart[known], weights)
+    return middle, 1.4826 * weighted_median(np.abs(apart[known] - middle), weights)

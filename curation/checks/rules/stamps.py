@@ -63,7 +63,7 @@ def order(view: View, limits: Limits) -> Iterator[Finding]:
                 threshold=limits['repeats'],
                 start_ns=series.stamps_ns[stands[0]],
                 end_ns=series.stamps_ns[stands[-1]],
-                advice='the driver stamps something else than the capture, or messages are doubled',
+                advice='the driver does not stamp the capture, or messages are doubled',
             )
 
 
@@ -79,8 +79,8 @@ def clock(view: View, limits: Limits) -> Iterator[Finding]:
             yield view.find(
                 Severity.ERROR,
                 series.stream.name,
-                f'header stamps are {-usual / 1e9:+.3f} s from the receive times: another clock or '
-                'epoch',
+                f'header stamps are {-usual / 1e9:+.3f} s from the receive times: another '
+                'clock or epoch',
                 value=usual / 1e9,
                 threshold=limits['seconds'],
                 advice="let the driver stamp on the rig's clock, or declare its stamp as receive",
@@ -116,7 +116,7 @@ def drift(view: View, limits: Limits) -> Iterator[Finding]:
             yield view.find(
                 Severity.WARNING,
                 series.stream.name,
-                f'its clock drifts by {-slope * 1e6:+.0f} ppm, {total / 1e6:.1f} ms in this episode',
+                f'its clock drifts by {-slope * 1e6:+.0f} ppm, {total / 1e6:.1f} ms in all',
                 value=abs(slope) * 1e6,
                 threshold=limits['ppm'],
                 advice="synchronise the device's clock (PTP, chrony) or stamp on the host",
