@@ -18,6 +18,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.type_support import check_is_valid_msg_type
 
+from recorder.reception import reception_ns
 from teleop_bridge.clock import SessionClock
 
 Deliver = Callable[[str, bytes, int, int, int | None], None]
@@ -25,7 +26,6 @@ Deliver = Callable[[str, bytes, int, int, int | None], None]
 
 _WAIT_NS = 100_000_000
 _GATHER_S = 0.003  # after a wake-up, so that the next one finds more than one message
-_MAX_QUEUED_NS = 10**10  # a message queued longer than this met a step of the wall clock
 
 
 class _Subscription:
@@ -98,18 +98,18 @@ class RawSubscriptions:
                 time.sleep(_GATHER_S)
 
     def _drain(self, subscription: _Subscription) -> None:
-        now = self._clock.now_ns()
-        offset = now - time.time_ns()  # the middleware stamps receptions with wall time
         take, type_ = subscription.handle.take_message, subscription.type
         while (taken := take(type_, True)) is not None:
             data, info = taken
-            received = info['received_timestamp'] + offset
-            if not 0 <= now - received < _MAX_QUEUED_NS:
-                received = self._clock.now_ns()
+            received_ns = reception_ns(
+                info['received_timestamp'],
+                wall_ns=time.time_ns(),
+                session_ns=self._clock.now_ns(),
+            )
             self._deliver(
                 subscription.topic,
                 data,
-                received,
+                received_ns,
                 info['source_timestamp'],
                 info.get('publication_sequence_number'),
             )

@@ -97,9 +97,11 @@ class TinyRig:
 
 
 @contextmanager
-def recorder(folder: Path, domain: int, **parameters: object) -> Iterator[subprocess.Popen[str]]:
+def recorder(
+    folder: Path, domain: int, *, text: str = TEXT, **parameters: object
+) -> Iterator[subprocess.Popen[str]]:
     """Run the recorder of that rig into ``folder/bags``; the block may end it itself."""
-    (folder / 'rig.yaml').write_text(TEXT)
+    (folder / 'rig.yaml').write_text(text)
     values = {
         'rig': folder / 'rig.yaml',
         'output': folder / 'bags',
