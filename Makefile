@@ -15,7 +15,7 @@ lint: ; @scripts/run pytest test/test_lint.py test/test_package_files.py $(ARGS)
 
 # bench-NAME runs bench/NAME.py, which prints what it measured; by its path, since
 # bench/recorder.py's own folder on the path would hide the package recorder
-RUN_FILE = import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name="__main__")
+RUN_FILE = import runpy, sys; del sys.argv[0]; sys.path.append("."); runpy.run_path(sys.argv[0], run_name="__main__")
 bench-%: ; @PYTHONSAFEPATH=1 scripts/run python -c '$(RUN_FILE)' bench/$(subst -,_,$*).py $(ARGS)
 
 setup: ; @scripts/setup

@@ -48,3 +48,7 @@ class ExportError(CurationError):
 
 class ScenarioError(CurationError):
     """A scenario library, its results or an episode that it names is not as expected."""
+
+
+class UsageError(CurationError):
+    """Options of the program that contradict each other."""

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from curation.cli.exits import Exit
 from curation.cli.output import Output
+from curation.exceptions import UsageError
 from teleop_bridge.exceptions import FlywheelError
 
 # verb: (module, what it does)
@@ -63,6 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     output = Output(json=arguments.json)
     try:
         return verb.run(arguments, output)
+    except UsageError as error:
+        return _fail(output, str(error), Exit.USAGE, debug=arguments.debug)
     except FlywheelError as error:
         return _fail(output, str(error), Exit.BAD_DATA, debug=arguments.debug)
     except KeyboardInterrupt:
