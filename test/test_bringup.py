@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+from teleop_bridge.resources import data_file
 from teleop_bridge.rig import bringup
-from teleop_bridge.rig.loader import parse_rig
+from teleop_bridge.rig.loader import load_rig, parse_rig
 
 OBSERVED = """
 rig: bench
@@ -21,6 +22,8 @@ leader: {mapping: {wrist: {source: wrist}}}
 streams:
   state: {topic: joint_states, type: sensor_msgs/msg/JointState, role: state, max_age_ms: 50}
   sent: {topic: follower/command, type: sensor_msgs/msg/JointState, role: action, max_age_ms: 50}
+  authority: {topic: authority, type: teleop_flywheel/msg/Authority, role: authority,
+              max_age_ms: 50}
   proposed: {topic: policy/command, type: sensor_msgs/msg/JointState, role: policy_proposal,
              max_age_ms: 200, required: false}
   intervention: {topic: intervention, type: teleop_flywheel/msg/Intervention, role: intervention}
@@ -51,6 +54,18 @@ def test_a_driven_rig_gets_its_nodes_and_only_the_cameras_that_are_ours() -> Non
         'camera_front',
         {'rig': 'bench.yaml', 'camera': 'front'},
     )
+
+
+def test_a_cartesian_device_stands_in_for_a_leader_arm() -> None:
+    text = DRIVEN.replace('leader: {mapping: {wrist: {source: wrist}}}', 'devices: {hand: {}}')
+    rig = parse_rig(text, 'bench.yaml')
+    assert executables(bringup.driving(rig)) == ['hand', 'follower', 'intervention']
+
+
+def test_the_example_rig_starts_whole() -> None:
+    rig = load_rig(data_file('config/rigs/so101_bench.yaml'))
+    assert executables(bringup.driving(rig)) == ['leader', 'follower', 'intervention']
+    assert rig.launch[0].arguments['serial_no'] == "'123456789012'"
 
 
 def test_what_was_not_given_leaves_the_nodes_own_default() -> None:

@@ -28,6 +28,8 @@ leader: {mapping: {wrist: {source: wrist}}}
 streams:
   state: {topic: joint_states, type: sensor_msgs/msg/JointState, role: state, max_age_ms: 50}
   sent: {topic: follower/command, type: sensor_msgs/msg/JointState, role: action, max_age_ms: 50}
+  authority: {topic: authority, type: teleop_flywheel/msg/Authority, role: authority,
+              max_age_ms: 50}
   front: {topic: camera/front/image_raw, type: sensor_msgs/msg/Image, role: camera, max_age_ms: 90}
 cameras:
   front: {image: front, source: v4l2, device: /dev/v4l/by-id/front}

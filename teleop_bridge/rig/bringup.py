@@ -30,16 +30,19 @@ class Process:
 
 
 def driving(rig: Rig, *, tasks: str = '', operator_id: str = '') -> tuple[Process, ...]:
-    """Return what turns intent into commands on this rig: leader, follower, intervention.
+    """Return what turns intent into commands on this rig: leader or hand, follower, intervention.
 
-    A rig without a mapping has no leader of ours, one without an executed command is not driven
-    by us, and one without a policy's proposals has nothing to intervene in.
+    A rig without a mapping has no leader arm, one without ``devices.hand`` no Cartesian device,
+    one without authority is not driven by us, and one without a policy's proposals has nothing to
+    intervene in.
     """
     parameters: dict[str, Parameter] = {'rig': rig.path}
     processes = []
     if rig.mapping:
         processes.append(Process('leader', 'leader', parameters))
-    if rig.mapping and rig.by_role(Role.ACTION):
+    if 'hand' in rig.devices:
+        processes.append(Process('hand', 'hand', parameters))
+    if rig.by_role(Role.AUTHORITY):
         processes.append(Process('follower', 'follower', parameters))
     if rig.by_role(Role.POLICY_PROPOSAL) and rig.by_role(Role.INTERVENTION):
         extra = _given(tasks=tasks, operator_id=operator_id)
