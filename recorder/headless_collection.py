@@ -67,6 +67,7 @@ class Collected:
     episode_id: str
     shift: Shift
     result: Result
+    seconds: float  # of the operator's time
 
 
 def plan_shift(shift: Shift) -> list[Attempt]:
@@ -157,7 +158,8 @@ def _record(session: HeadlessSession, shift: Shift, task: Task) -> Iterator[Coll
     for attempt in plan_shift(shift):
         assert attempt.start.cube_xy is not None
         result, closed = session.record(attempt, location=_nearest(task, attempt.start.cube_xy))
-        yield Collected(closed.path, closed.id, shift, result)
+        seconds = (closed.facts.end_ns - closed.facts.start_ns) / NANOSECONDS
+        yield Collected(closed.path, closed.id, shift, result, seconds)
 
 
 def _nearest(task: Task, xy: tuple[float, float]) -> str:

@@ -1,0 +1,92 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""Does the flywheel pay? Equal operator minutes in each arm, success on held-out start states.
+
+Simulated pick-and-place by three people of different skill who tire and favour easy places. The
+contrasts, stated before running:
+
+selection  everything collected against what our rules keep, at equal size after selection
+places     free choice of places against places in the order in which coverage asks for them
+rollouts   after a first policy: as many minutes of demonstrations, or of corrected rollouts
+weights    within corrected rollouts: weight 1, 2.5, 10
+masks      within corrected rollouts: with and without the ramp and the window before takeovers
+
+Arms are paired by seed (collection, selection and training) and by start state. The quick form
+has 3 seeds, 8 minutes and 100 starts; --full has 10 seeds, 20 minutes and 200 starts. Work is kept
+in --work: run it again to go on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+import multiprocessing
+import os
+from pathlib import Path
+import sys
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+BENCH = Path(__file__).resolve().parent
+sys.path.insert(1, str(BENCH.parent))
+from bench.flywheel_arms import Arms, CONTRASTS, OPTIONS, run_seed  # noqa: E402
+from bench.flywheel_lab import interval, Lab  # noqa: E402
+
+
+def main() -> None:
+    """Run the experiment and print its table."""
+    parser = argparse.ArgumentParser('bench-flywheel', description=__doc__.splitlines()[0])
+    parser.add_argument('--work', type=Path, default=Path('flywheel_experiment'))
+    parser.add_argument('--full', action='store_true', help='10 seeds, 20 minutes, 200 starts')
+    parser.add_argument('--seeds', type=int)
+    parser.add_argument('--minutes', type=float)
+    parser.add_argument('--starts', type=int)
+    parser.add_argument('--epochs', type=int, default=OPTIONS.epochs)
+    parser.add_argument(
+        '--contrasts', default='selection,places,rollouts', help=', '.join(CONTRASTS)
+    )
+    parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    os.environ['OMP_NUM_THREADS'] = '1'
+    lab = Lab(
+        arguments.work,
+        minutes=arguments.minutes or (20 if arguments.full else 8),
+        starts=arguments.starts or (200 if arguments.full else 100),
+        epochs=arguments.epochs,
+    )
+    lab.work.mkdir(parents=True, exist_ok=True)
+    seeds = range(1, 1 + (arguments.seeds or (10 if arguments.full else 3)))
+    names = arguments.contrasts.split(',')
+    found: dict[str, dict[int, Arms]] = {name: {} for name in names}
+    with ProcessPoolExecutor(
+        arguments.jobs, mp_context=multiprocessing.get_context('spawn')
+    ) as pool:
+        for part in pool.map(run_seed, [lab] * len(seeds), [names] * len(seeds), seeds):
+            for name, seed, arms in part:
+                found[name][seed] = arms
+    _show(lab, found)
+
+
+def _show(lab: Lab, found: dict[str, dict[int, Arms]]) -> None:
+    table = Table('contrast', 'arm', 'success', 'against the first arm', '95 % interval')
+    for name, by_seed in found.items():
+        seeds = sorted(by_seed)
+        arms = list(by_seed[seeds[0]])
+        base = [by_seed[seed][arms[0]] for seed in seeds]
+        for arm in arms:
+            these = [by_seed[seed][arm] for seed in seeds]
+            mean, low, high = interval(base, these)
+            shown = ('', '') if arm == arms[0] else (f'{mean:+.1%}', f'{low:+.1%} to {high:+.1%}')
+            table.add_row(name, arm, f'{np.mean(these):.1%}', *shown)
+    console = Console()
+    console.print(table)
+    console.print(
+        f'{len(next(iter(found.values())))} paired seeds, {lab.minutes:g} operator minutes an arm,'
+        f' {lab.starts} held-out start states; work in {lab.work}'
+    )
+
+
+if __name__ == '__main__':
+    main()

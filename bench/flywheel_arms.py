@@ -1,0 +1,113 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""The flywheel experiment's contrasts: what each arm collects and trains on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+import json
+
+import numpy as np
+
+from bench.flywheel_lab import align, asked_places, Lab
+from curation.scores.score import score_all
+from curation.scores.verdict import judge, Verdict
+from curation.train.options import TrainOptions
+
+Arms = dict[str, list[bool]]
+OPTIONS = TrainOptions()
+
+
+def selection(lab: Lab, seed: int) -> Arms:
+    """Choose among twice the minutes: by chance from all, or by chance from what is kept."""
+    bags = lab.collect('free_double', seed, 2 * lab.minutes)
+    scores = score_all(align(bags, OPTIONS))
+    kept = [
+        bag
+        for bag, score in zip(bags, scores, strict=True)
+        if judge(score, scores).verdict is Verdict.KEEP
+    ]
+    rng = np.random.default_rng(seed)
+    size = min(len(kept), len(bags) // 2)
+    arms = {}
+    for name, pool in (('everything', bags), ('kept', kept)):
+        chosen = [pool[index] for index in sorted(rng.permutation(len(pool))[:size])]
+        arms[name] = lab.success(lab.train(f'selection_{name}', seed, chosen, OPTIONS))
+    return arms
+
+
+def places(lab: Lab, seed: int) -> Arms:
+    """Collect where operators like it, or where coverage asks for it."""
+    arms = {}
+    for name, asked in (('free', ()), ('asked', asked_places(seed))):
+        bags = lab.collect(f'places_{name}', seed, lab.minutes, places=asked)
+        arms[name] = lab.success(lab.train(f'places_{name}', seed, bags, OPTIONS))
+    return arms
+
+
+def rollouts(lab: Lab, seed: int) -> Arms:
+    """Spend the second half of the minutes on demonstrations, or on corrected rollouts."""
+    first = lab.collect('first', seed, lab.minutes)
+    checkpoint = lab.train('first', seed, first, OPTIONS)
+    more = lab.collect('more', 1000 + seed, lab.minutes)
+    corrected = lab.collect('corrected', 2000 + seed, lab.minutes, checkpoint=checkpoint)
+    return {
+        'first policy': lab.success(checkpoint),
+        'more demonstrations': lab.success(lab.train('more', seed, first + more, OPTIONS)),
+        'corrected rollouts': lab.success(
+            lab.train('corrected', seed, first + corrected, OPTIONS)
+        ),
+    }
+
+
+def weights(lab: Lab, seed: int) -> Arms:
+    """Weigh corrections as much as, more, or much more than the rest."""
+    return _retrained(
+        lab,
+        seed,
+        {
+            f'weight {weight:g}': replace(OPTIONS, intervention_weight=weight)
+            for weight in (1.0, 2.5, 10.0)
+        },
+    )
+
+
+def masks(lab: Lab, seed: int) -> Arms:
+    """Leave the ramp and the window before takeovers in, or out."""
+    unmasked = replace(OPTIONS, mask_handover=False, mask_before_takeover=False)
+    return _retrained(lab, seed, {'unmasked': unmasked, 'masked': OPTIONS})
+
+
+def _retrained(lab: Lab, seed: int, variants: dict[str, TrainOptions]) -> Arms:
+    first = lab.collect('first', seed, lab.minutes)
+    checkpoint = lab.train('first', seed, first, OPTIONS)
+    corrected = lab.collect('corrected', 2000 + seed, lab.minutes, checkpoint=checkpoint)
+    return {
+        name: lab.success(
+            lab.train(f'corrected_{name}'.replace(' ', '_'), seed, first + corrected, options)
+        )
+        for name, options in variants.items()
+    }
+
+
+CONTRASTS: dict[str, Callable[[Lab, int], Arms]] = {
+    'selection': selection,
+    'places': places,
+    'rollouts': rollouts,
+    'weights': weights,
+    'masks': masks,
+}
+
+
+def run_one(lab: Lab, name: str, seed: int) -> tuple[str, int, Arms]:
+    """Run one contrast with one seed, or read what it gave."""
+    path = lab.work / f'result_{name}_{seed}.json'
+    if not path.exists():
+        path.write_text(json.dumps(CONTRASTS[name](lab, seed)))
+    return name, seed, json.loads(path.read_text())
+
+
+def run_seed(lab: Lab, names: list[str], seed: int) -> list[tuple[str, int, Arms]]:
+    """Run contrasts with one seed, one after another: they share collections."""
+    return [run_one(lab, name, seed) for name in names]
