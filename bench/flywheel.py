@@ -32,7 +32,8 @@ from rich.table import Table
 BENCH = Path(__file__).resolve().parent
 sys.path.insert(1, str(BENCH.parent))
 from bench.flywheel_arms import Arms, CONTRASTS, OPTIONS, run_seed  # noqa: E402
-from bench.flywheel_lab import interval, Lab  # noqa: E402
+from bench.flywheel_lab import Lab  # noqa: E402
+from curation.train.intervals import paired_difference  # noqa: E402
 
 
 def main() -> None:
@@ -77,7 +78,7 @@ def _show(lab: Lab, found: dict[str, dict[int, Arms]]) -> None:
         base = [by_seed[seed][arms[0]] for seed in seeds]
         for arm in arms:
             these = [by_seed[seed][arm] for seed in seeds]
-            mean, low, high = interval(base, these)
+            mean, low, high = paired_difference(base, these)
             shown = ('', '') if arm == arms[0] else (f'{mean:+.1%}', f'{low:+.1%} to {high:+.1%}')
             table.add_row(name, arm, f'{np.mean(these):.1%}', *shown)
     console = Console()

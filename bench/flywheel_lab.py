@@ -134,26 +134,5 @@ def asked_places(seed: int) -> tuple[Place, ...]:
     return tuple(candidates[index] for index in order)
 
 
-def interval(
-    one: Sequence[Sequence[bool]],
-    other: Sequence[Sequence[bool]],
-    *,
-    resamples: int = 4000,
-) -> tuple[float, float, float]:
-    """Return the mean difference other - one with its 95 % interval, paired by seed and start.
-
-    Both are (seeds, starts). Bootstrap over seeds, then over starts within.
-    """
-    difference = np.array(other, float) - np.array(one, float)
-    rng = np.random.default_rng(0)
-    seeds, starts = difference.shape
-    means = []
-    for _ in range(resamples):
-        rows = difference[rng.integers(seeds, size=seeds)]
-        means.append(rows[:, rng.integers(starts, size=starts)].mean())
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(difference.mean()), float(low), float(high)
-
-
 def _files() -> tuple[Path, Path]:
     return data_file('config/rigs/so101_sim.yaml'), data_file('config/tasks/pick_place.yaml')

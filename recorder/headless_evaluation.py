@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import repeat
-import math
 import multiprocessing
 from pathlib import Path
 
@@ -89,14 +88,3 @@ def _evaluate(
         results.append(headless.run(replace(attempt, driver=Driver.POLICY)))
         advance(number, len(attempts))
     return results
-
-
-def wilson(successes: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
-    """Return Wilson's (1927) score interval of a success rate, 95 % by default."""
-    if not trials:
-        return 0.0, 1.0
-    rate = successes / trials
-    scale = 1 + z * z / trials
-    middle = (rate + z * z / (2 * trials)) / scale
-    half = z / scale * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    return max(0.0, middle - half), min(1.0, middle + half)
