@@ -10,6 +10,7 @@ places     free choice of places against places in the order in which coverage a
 rollouts   after a first policy: as many minutes of demonstrations, or of corrected rollouts
 weights    within corrected rollouts: weight 1, 2.5, 10
 masks      within corrected rollouts: with and without the ramp and the window before takeovers
+own        within corrected rollouts: with and without what the policy did by itself
 
 Arms are paired by seed (collection, selection and training) and by start state. The quick form
 has 3 seeds, 8 minutes and 100 starts; --full has 10 seeds, 20 minutes and 200 starts. Work is kept

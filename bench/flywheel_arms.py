@@ -73,6 +73,12 @@ def weights(lab: Lab, seed: int) -> Arms:
     )
 
 
+def own(lab: Lab, seed: int) -> Arms:
+    """Learn from what the policy did by itself before it was corrected, or don't."""
+    silent = replace(OPTIONS, autonomous_weight=0.0)
+    return _retrained(lab, seed, {'with its own': OPTIONS, 'corrections only': silent})
+
+
 def masks(lab: Lab, seed: int) -> Arms:
     """Leave the ramp and the window before takeovers in, or out."""
     unmasked = replace(OPTIONS, mask_handover=False, mask_before_takeover=False)
@@ -97,6 +103,7 @@ CONTRASTS: dict[str, Callable[[Lab, int], Arms]] = {
     'rollouts': rollouts,
     'weights': weights,
     'masks': masks,
+    'own': own,
 }
 
 

@@ -74,6 +74,8 @@ def test_corrections_weigh_more_and_what_teaches_nothing_weighs_nothing(
     assert handover.any() and not weights[handover].any()
     assert set(weights[corrected]) == {OPTIONS.intervention_weight}
     assert weights[0] == 1.0
+    silent = sample_weights(episode, replace(OPTIONS, autonomous_weight=0.0))
+    assert not silent[episode.authority == 0.0].any() and silent[corrected].all()
     unmasked = replace(OPTIONS, mask_handover=False, mask_before_takeover=False)
     assert sample_weights(episode, unmasked).all()
 

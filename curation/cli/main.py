@@ -33,7 +33,7 @@ VERBS = {
     'replay': ('curation.cli.replay', 'compare a checkpoint with what people did, per phase'),
     'scenarios': ('curation.cli.scenarios', 'freeze hard moments as named scenarios'),
     'regress': ('curation.cli.regress', 'run a checkpoint through the scenarios of a library'),
-    'evaluate': ('curation.cli.evaluate', 'measure how often a checkpoint succeeds, in simulation'),
+    'evaluate': ('curation.cli.evaluate', 'tell how often a checkpoint succeeds in simulation'),
 }
 
 

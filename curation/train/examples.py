@@ -17,6 +17,8 @@ from teleop_bridge.policy.onnx import STATE
 
 Values = NDArray[np.float64]
 
+_SHARED = 0.5  # authority below which the policy drives
+
 
 @dataclass(frozen=True)
 class Examples:
@@ -100,11 +102,13 @@ def inputs_of(episode: Episode, names: Sequence[str]) -> dict[str, Values]:
 def sample_weights(episode: Episode, options: TrainOptions) -> Values:
     """Return each sample's weight (m,): 1, corrections more, and 0 for what teaches nothing good.
 
-    Where a person has corrected a policy, only the person's samples say what to do; of the rest
-    the policy's own are kept at weight 1, but not those right before a takeover, nor those in
-    which a handover had not converged.
+    In an episode that needed correction, what the policy did by itself has a weight of its own;
+    what it did right before a takeover teaches the mistake, and while a handover has not converged
+    nobody's intention was executed.
     """
     weights = np.ones(len(episode))
+    if episode.interventions:
+        weights[episode.authority < _SHARED] = options.autonomous_weight
     grid = episode.grid_ns
     for intervention in episode.interventions:
         end_ns = intervention.end_ns or int(grid[-1])

@@ -31,6 +31,7 @@ class TrainOptions:
     weight_decay: float = 1e-4
     seed: int = 0
     intervention_weight: float = 2.5  # of samples in which a person corrects a policy
+    autonomous_weight: float = 1.0    # of what a policy did by itself where it was corrected later
     mask_handover: bool = True        # leave out samples while a handover converges
     mask_before_takeover: bool = True  # and the window that shows what the policy did wrong
 
