@@ -36,9 +36,14 @@ def with_positions(
     recording: Recording, change: Callable[[np.ndarray], np.ndarray], streams: tuple[str, ...]
 ) -> Recording:
     """Return the recording with the positions of streams changed, shape kept."""
-    return with_series(recording, {
-        name: replace(s, joints=replace(s.joints, positions=change(s.joints.positions.copy())))
-        for name in streams if (s := recording.series[name]).joints is not None})
+    return with_series(
+        recording,
+        {
+            name: replace(s, joints=replace(s.joints, positions=change(s.joints.positions.copy())))
+            for name in streams
+            if (s := recording.series[name]).joints is not None
+        },
+    )
 
 
 def with_rows(recording: Recording, rows: np.ndarray, *, keep_times: bool) -> Recording:
@@ -48,12 +53,25 @@ def with_rows(recording: Recording, rows: np.ndarray, *, keep_times: bool) -> Re
         stamps = s.stamps_ns[rows] if keep_times else _even(s, len(rows))
         joints = s.joints
         if joints is not None:
-            joints = JointTable(joints.names, joints.positions[rows], joints.velocities[rows],
-                                joints.efforts[rows], joints.present[rows], ((0, joints.names),))
+            joints = JointTable(
+                joints.names,
+                joints.positions[rows],
+                joints.velocities[rows],
+                joints.efforts[rows],
+                joints.present[rows],
+                ((0, joints.names),),
+            )
         nothing = np.full(len(rows), -1, np.int64)
-        changed[name] = replace(s, stamps_ns=stamps, log_ns=stamps, header_ns=nothing,
-                                publish_ns=nothing, refs=s.refs[rows], sizes=s.sizes[rows],
-                                joints=joints)
+        changed[name] = replace(
+            s,
+            stamps_ns=stamps,
+            log_ns=stamps,
+            header_ns=nothing,
+            publish_ns=nothing,
+            refs=s.refs[rows],
+            sizes=s.sizes[rows],
+            joints=joints,
+        )
     for name, source in recording.frames.items():
         frames[name] = lambda i, source=source: source(int(rows[i]))
     return replace(with_series(recording, changed), frames=frames)
@@ -96,8 +114,9 @@ def _all(recording: Recording, checks: str, altered: Recording) -> Planted:
 def _part(checks: str, altered: Recording, start: int, end: int) -> Planted:
     times = _times(altered)
     last = len(times) - 1
-    return Planted(altered, frozenset(checks.split()), int(times[max(start, 0)]),
-                   int(times[min(end, last)]))
+    return Planted(
+        altered, frozenset(checks.split()), int(times[max(start, 0)]), int(times[min(end, last)])
+    )
 
 
 def not_finite(recording: Recording, rng: Rng) -> Planted:
@@ -106,6 +125,7 @@ def not_finite(recording: Recording, rng: Rng) -> Planted:
     def change(values: np.ndarray) -> np.ndarray:
         values[start:end, rng.integers(values.shape[1])] = np.nan
         return values
+
     return _part('not_finite', with_positions(recording, change, ('state',)), start, end)
 
 
@@ -116,7 +136,9 @@ def frozen(stream: str, seconds: float) -> Fault:
         def change(values: np.ndarray) -> np.ndarray:
             values[start:end] = values[start]
             return values
+
         return _part('frozen_state', with_positions(recording, change, (stream,)), start, end)
+
     return fault
 
 
@@ -127,16 +149,20 @@ def exchanged_joints(streams: tuple[str, ...]) -> Fault:
         def change(values: np.ndarray) -> np.ndarray:
             values[:, [a, b]] = values[:, [b, a]]
             return values
-        return _all(recording, 'joint_identity joint_profile',
-                    with_positions(recording, change, streams))
+
+        return _all(
+            recording, 'joint_identity joint_profile', with_positions(recording, change, streams)
+        )
+
     return fault
 
 
 def _unlike_pair(recording: Recording, rng: Rng) -> tuple[int, int]:
     """Return two joints that can be told apart: their usual positions differ."""
     middle = np.median(recording.series['state'].joints.positions, axis=0)
-    pairs = [(a, b) for a in range(len(middle)) for b in range(a)
-             if abs(middle[a] - middle[b]) > 0.25]
+    pairs = [
+        (a, b) for a in range(len(middle)) for b in range(a) if abs(middle[a] - middle[b]) > 0.25
+    ]
     return pairs[int(rng.integers(len(pairs)))]
 
 
@@ -148,15 +174,22 @@ def flipped_sign(streams: tuple[str, ...]) -> Fault:
         def change(values: np.ndarray) -> np.ndarray:
             values[:, joint] *= -1
             return values
-        return _all(recording, 'joint_identity joint_profile',
-                    with_positions(recording, change, streams))
+
+        return _all(
+            recording, 'joint_identity joint_profile', with_positions(recording, change, streams)
+        )
+
     return fault
 
 
 def degrees(streams: tuple[str, ...]) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
-        return _all(recording, 'joint_identity joint_profile',
-                    with_positions(recording, np.degrees, streams))
+        return _all(
+            recording,
+            'joint_identity joint_profile',
+            with_positions(recording, np.degrees, streams),
+        )
+
     return fault
 
 
@@ -169,16 +202,19 @@ def reordered_in_mid_bag(streams: tuple[str, ...]) -> Fault:
         def change(values: np.ndarray) -> np.ndarray:
             values[at:, [a, b]] = values[at:, [b, a]]
             return values
+
         return _part('joint_reorder', with_positions(recording, change, streams), at, count)
+
     return fault
 
 
 def hidden_gap(seconds: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
         start, end = _window(recording, seconds, rng)
-        rows = np.r_[0:start, end:len(_times(recording))]
+        rows = np.r_[0:start, end : len(_times(recording))]
         altered = with_rows(recording, rows, keep_times=False)
         return _part('hidden_gap', altered, start - 2, start + 2)
+
     return fault
 
 
@@ -188,8 +224,12 @@ def repeated_samples(share: float) -> Fault:
         rows = np.arange(count)
         at = rng.choice(np.arange(1, count - 1), int(share * count), replace=False)
         rows[at] -= 1
-        return _all(recording, 'repeated_samples', with_positions(
-            recording, lambda values: values[rows], BOTH))
+        return _all(
+            recording,
+            'repeated_samples',
+            with_positions(recording, lambda values: values[rows], BOTH),
+        )
+
     return fault
 
 
@@ -198,7 +238,9 @@ def exchanged_samples(recording: Recording, rng: Rng) -> Planted:
     rows = np.arange(len(_times(recording)))
     for at in range(start, end - 1, 4):
         rows[[at, at + 1]] = rows[[at + 1, at]]
-    return _part('reordered_samples', with_positions(recording, lambda v: v[rows], BOTH), start, end)
+    return _part(
+        'reordered_samples', with_positions(recording, lambda v: v[rows], BOTH), start, end
+    )
 
 
 def late_state(milliseconds: float, *, from_middle: bool = False) -> Fault:
@@ -211,8 +253,10 @@ def late_state(milliseconds: float, *, from_middle: bool = False) -> Fault:
 
         def change(values: np.ndarray) -> np.ndarray:
             return np.stack([np.interp(then, seconds, column) for column in values.T], axis=1)
+
         checks = 'lag_change' if from_middle else 'lag_shift'
         return _all(recording, checks, with_positions(recording, change, ('state',)))
+
     return fault
 
 
@@ -225,7 +269,9 @@ def tremor(radians: float) -> Fault:
         def change(values: np.ndarray) -> np.ndarray:
             values[:, joints] += wave
             return values
+
         return _all(recording, 'tremor', with_positions(recording, change, BOTH))
+
     return fault
 
 
@@ -240,6 +286,7 @@ def idle(where: str, seconds: float) -> Fault:
         noise = rng.normal(0, 1e-4, (len(rows), 1))
         altered = with_positions(altered, lambda values: values + noise, BOTH)
         return _part('idle', altered, at, at + size)
+
     return fault
 
 
@@ -247,6 +294,7 @@ def cut_short(part: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
         rows = np.arange(int(part * len(_times(recording))))
         return _all(recording, 'duration', with_rows(recording, rows, keep_times=True))
+
     return fault
 
 
@@ -257,15 +305,18 @@ def slow(factor: float) -> Fault:
         altered = with_rows(recording, np.round(rows).astype(int), keep_times=False)
         source = {name: recording.series[name].joints.positions for name in BOTH}
         for name in BOTH:
-            values = np.stack([np.interp(rows, np.arange(count), column)
-                               for column in source[name].T], axis=1)
+            values = np.stack(
+                [np.interp(rows, np.arange(count), column) for column in source[name].T], axis=1
+            )
             altered = with_positions(altered, lambda _, values=values: values, (name,))
         return _all(recording, 'duration', altered)
+
     return fault
 
 
 def copy_of(original: Recording, *, noise: float = 0.0, warp: float = 0.0) -> Fault:
     """Replace the episode by another one of the collection, warped in time, with noise."""
+
     def fault(recording: Recording, rng: Rng) -> Planted:
         count = len(_times(original))
         phase = np.linspace(0, 1, count)
@@ -273,11 +324,14 @@ def copy_of(original: Recording, *, noise: float = 0.0, warp: float = 0.0) -> Fa
         rows = bent * (count - 1)
 
         def change(values: np.ndarray) -> np.ndarray:
-            moved = np.stack([np.interp(rows, np.arange(count), column) for column in values.T],
-                             axis=1)
+            moved = np.stack(
+                [np.interp(rows, np.arange(count), column) for column in values.T], axis=1
+            )
             return moved + rng.normal(0, noise, moved.shape) if noise else moved
+
         altered = with_positions(original, change, BOTH) if noise or warp else original
         return _all(recording, 'duplicate', replace(altered, name=recording.name))
+
     return fault
 
 
@@ -286,10 +340,15 @@ def clipped(part: float) -> Fault:
         joint = int(_moving_joints(recording, 1, rng)[0])
 
         def change(values: np.ndarray) -> np.ndarray:
-            values[:, joint] = np.minimum(values[:, joint],
-                                          np.percentile(values[:, joint], 100 * (1 - part)))
+            values[:, joint] = np.minimum(
+                values[:, joint], np.percentile(values[:, joint], 100 * (1 - part))
+            )
             return values
-        return _all(recording, 'saturation stuck_joint', with_positions(recording, change, ('state',)))
+
+        return _all(
+            recording, 'saturation stuck_joint', with_positions(recording, change, ('state',))
+        )
+
     return fault
 
 
@@ -297,28 +356,34 @@ def stuck(seconds: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
         start, end = _window(recording, seconds, rng)
         joints = recording.series['action'].joints.positions
-        arm = slice(0, 14)      # fingers stand on objects in clean episodes too
+        arm = slice(0, 14)  # fingers stand on objects in clean episodes too
         part = np.ptp(joints[start:end, arm], axis=0) / (np.ptp(joints[:, arm], axis=0) + 0.05)
         joint = int(np.argmax(part))
 
         def change(values: np.ndarray) -> np.ndarray:
             values[start:end, joint] = values[start, joint]
             return values
+
         return _part('stuck_joint', with_positions(recording, change, ('state',)), start, end)
+
     return fault
 
 
-def with_stamps(recording: Recording, change: Callable[[np.ndarray], np.ndarray],
-                stream: str = 'state') -> Recording:
+def with_stamps(
+    recording: Recording, change: Callable[[np.ndarray], np.ndarray], stream: str = 'state'
+) -> Recording:
     series = recording.series[stream]
-    return with_series(recording, {stream: replace(series, stamps_ns=change(series.stamps_ns.copy()))})
+    return with_series(
+        recording, {stream: replace(series, stamps_ns=change(series.stamps_ns.copy()))}
+    )
 
 
 def time_gap(seconds: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
         start, end = _window(recording, seconds, rng)
-        rows = np.r_[0:start, end:len(_times(recording))]
+        rows = np.r_[0:start, end : len(_times(recording))]
         return _part('gap', with_rows(recording, rows, keep_times=True), start - 1, start + 1)
+
     return fault
 
 
@@ -328,7 +393,9 @@ def scattered(part: float) -> Fault:
 
         def change(stamps: np.ndarray) -> np.ndarray:
             return stamps + rng.uniform(-part, part, len(stamps)).__mul__(step).astype(np.int64)
+
         return _all(recording, 'jitter stamp_order', with_stamps(recording, change))
+
     return fault
 
 
@@ -339,7 +406,9 @@ def backwards(milliseconds: float) -> Fault:
         def change(stamps: np.ndarray) -> np.ndarray:
             stamps[start:] -= int(milliseconds * 1e6)
             return stamps
+
         return _part('stamp_order', with_stamps(recording, change), start - 5, start + 5)
+
     return fault
 
 
@@ -349,6 +418,7 @@ def standing_stamps(recording: Recording, rng: Rng) -> Planted:
     def change(stamps: np.ndarray) -> np.ndarray:
         stamps[start:end] = stamps[start]
         return stamps
+
     return _part('stamp_order', with_stamps(recording, change), start, end)
 
 

@@ -103,7 +103,11 @@ def write(
     **custom: str,
 ) -> Path:
     """Write a bag in log-time order."""
-    writer = open_bag(path, custom_data={'rig': RIG_TEXT, **custom}, storage=storage)
+    writer = open_bag(
+        path,
+        custom_data={key: text for key, text in {'rig': RIG_TEXT, **custom}.items() if text},
+        storage=storage,
+    )
     types = {**TYPES, **(types or {})}
     for name in streams:
         writer.add_topic(topic(name, types[name]))
