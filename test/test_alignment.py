@@ -248,9 +248,8 @@ def test_camera_can_be_the_clock(tmp_path: Path) -> None:
     path = write(tmp_path / 'bag', usual())
     episode = load_episode(path, options=AlignOptions(clock_stream='front'))
     assert episode.staleness_ns['front'].max() == 0
-    assert [episode.frame('front', i)[0, 0, 0] for i in (0, 3)] == episode.indices['front'][
-        [0, 3]
-    ].tolist()
+    for i in (0, 3):
+        assert episode.frame('front', i)[0, 0, 0] == 100 + episode.indices['front'][i]
 
 
 @given(

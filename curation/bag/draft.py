@@ -56,7 +56,7 @@ class Observed:
         return bool(np.abs(delay).max() < _SANE_DELAY_NS and min(self.header_ns) > 0)
 
     def rate_hz(self) -> float | None:
-        """Return the usual rate, rounded to a common one within 3 %; None with too few messages."""
+        """Return the usual rate, Hz, a common one within 3 %; None with too few messages."""
         stamps = np.sort(self.header_ns if self.header_usable else self.log_ns)
         if len(stamps) < 5 or stamps[-1] == stamps[0]:
             return None
@@ -82,8 +82,8 @@ def observe(bag: BagReader) -> list[Observed]:
                     topic.header_ns.append(decoder.stamp_ns(message.data))
                 if topic.type in _JOINTS:
                     decoded = decoder.decode(message.data)
-                    names = getattr(decoded, 'name', None) or getattr(decoded, 'joint_names', ())
-                    topic.joints.update(dict.fromkeys(names))
+                    names = getattr(decoded, 'name', ()) or getattr(decoded, 'joint_names', ())
+                    topic.joints.update({str(joint): None for joint in names})
             except DecodeError:
                 continue
     return list(seen.values())

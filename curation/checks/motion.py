@@ -89,7 +89,10 @@ def stuck_seconds(state: Motion, action: Motion | None) -> Values:
         if name not in action.names:
             continue
         command = commands[:, action.names.index(name)]
-        ranges = max(float(np.nanmax(command) - np.nanmin(command)), _LEAST_RANGE)
+        known = command[np.isfinite(command)]
+        if not len(known):
+            continue
+        ranges = max(float(np.ptp(known)), _LEAST_RANGE)
         for start, end in spans(np.diff(state.positions[:, column]) == 0):
             part = command[start : end + 1]
             finite = part[np.isfinite(part)]

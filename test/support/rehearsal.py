@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of a small arm before a camera, made by arithmetic, and faults of streams and images."""
+"""Recordings of a small arm before a camera, by arithmetic; faults of streams and images."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ joints:
   elbow: {lower: -3, upper: 3}
 streams:
   state: {topic: /s, type: sensor_msgs/msg/JointState, role: state, rate_hz: 100, max_age_ms: 100}
-  action: {topic: /a, type: sensor_msgs/msg/JointState, role: action, rate_hz: 100, max_age_ms: 100}
+  action: {topic: /a, type: sensor_msgs/msg/JointState, role: action, rate_hz: 100,
+           max_age_ms: 100}
   front: {topic: /f, type: sensor_msgs/msg/Image, role: camera, rate_hz: 30, max_age_ms: 150}
   info: {topic: /i, type: sensor_msgs/msg/CameraInfo, role: camera_info, rate_hz: 30}
   wrench: {topic: /w, type: geometry_msgs/msg/WrenchStamped, role: wrench, rate_hz: 100,

@@ -78,9 +78,9 @@ def joints(
 
 
 def images(stamps: Iterable[int]) -> Messages:
-    """Return 8 x 6 images whose pixels are all the image's number."""
+    """Return 8 x 6 images whose pixels are all 100 and the image's number."""
     return [
-        (stamp + 5 * MS, image(stamp, np.full((6, 8, 3), i % 256, np.uint8), encoding='rgb8'))
+        (stamp + 5 * MS, image(stamp, np.full((6, 8, 3), 100 + i % 100, np.uint8), encoding='rgb8'))
         for i, stamp in enumerate(stamps)
     ]
 

@@ -91,8 +91,8 @@ def stuck(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
             if seconds[worst] > limit[worst]:
                 yield summary.find(
                     Severity.ERROR,
-                    f"joint '{summary.names[worst]}' stands still for {seconds[worst]:.2f} s while "
-                    'its command moves',
+                    f"joint '{summary.names[worst]}' stands for {seconds[worst]:.2f} s while its "
+                    'command moves',
                     value=seconds[worst],
                     threshold=limit[worst],
                     advice='look for a blocked or powerless joint, or a value that is clipped',
