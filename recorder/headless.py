@@ -41,6 +41,10 @@ _PRE_WINDOW_NS = NANOSECONDS
 _LEADER_SPEED, _LEADER_DISTANCE = 0.5, 0.1  # the intervention node's defaults
 
 
+def _nobody(stream: Stream, stamp_ns: int, make: Callable[[], bytes]) -> None:
+    """Listen to nothing: where only the result counts."""
+
+
 class Driver(str, Enum):
     """Who drives."""
 
@@ -140,7 +144,7 @@ class HeadlessRig:
         self._arm = ArmKinematics()
         self.sim = SimRig()
 
-    def run(self, attempt: Attempt, publish: Publish = lambda *_: None) -> Result:
+    def run(self, attempt: Attempt, publish: Publish = _nobody) -> Result:
         """Run one attempt to its end; raises RigError where it needs a policy and has none."""
         run = self._begin(attempt, publish)
         start_joints = tuple(self.sim.state().positions.tolist())
@@ -211,7 +215,10 @@ class HeadlessRig:
     def _tick(self, run: _Run, *, moving: bool) -> None:
         """One control period: measure, propose, decide, command, step physics."""
         state = self._measure(run)
-        self._move_leader(run, moving and run.attempt.driver is not Driver.POLICY)
+        if run.attempt.driver is not Driver.POLICY:
+            self._move_leader(run, moving)
+        elif run.publish is not _nobody:  # a leader that nobody holds is recorded all the same
+            self._move_leader(run, False)
         if run.player is not None:
             self._propose(run, state)
         run.follower.measured(state)
@@ -235,7 +242,7 @@ class HeadlessRig:
         seen = {
             Role.WRENCH: wrench,
             Role.LOAD: np.array([load]),
-            Role.POSE: np.concatenate([cube.xyz, np.roll(cube.quat, -1)]),
+            Role.POSE: np.concatenate([cube.xyz, cube.quat[1:], cube.quat[:1]]),
         }
         for role, value in seen.items():
             if role in self._streams:

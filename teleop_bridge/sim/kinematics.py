@@ -144,7 +144,7 @@ class ArmKinematics:
         linear, angular = np.zeros((2, 3, self._model.nv))
         self._mj.mj_jacSite(self._model, self._data, linear, angular, self._tool)
         mine = self._data.site_xmat[self._tool].reshape(3, 3)
-        turn = np.cross(mine, axes, axis=0).sum(axis=1) / 2
+        turn = _small_turn(mine, axes)
         error = np.concatenate(
             [target - self._data.site_xpos[self._tool], _ORIENTATION_WEIGHT * turn]
         )
@@ -155,6 +155,18 @@ class ArmKinematics:
         self._data.qpos[:_ARM] = joints
         self._mj.mj_kinematics(self._model, self._data)
         self._mj.mj_comPos(self._model, self._data)
+
+
+def _small_turn(
+    here: NDArray[np.float64], there: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the rotation vector from one rotation to another near it, (3,), base frame.
+
+    Half the sum of the cross products of their axes, written out: this runs at every iteration.
+    """
+    turn = there @ here.T
+    skew = [turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]
+    return np.array(skew) / 2
 
 
 def _damped_step(

@@ -27,6 +27,7 @@ from teleop_bridge.sim.scene import (
 REST = np.array([0.0, -1.25, 0.75, 1.5, 0.0, 0.4])  # rad, above the middle of the mat
 _START_SPREAD = np.array([0.5, 0.15, 0.15, 0.12, 0.4, 0.2])
 _MAT_HALF_M = 0.5
+_SETTLING_STEPS = 250
 _STEP_NS = round(TIMESTEP * 1e9)
 _COUNT = 2 * math.pi / 4096  # rad: an STS3215's encoder
 
@@ -99,8 +100,7 @@ class SimRig:
             place.yaw if cube_yaw is None else cube_yaw,
         )
         self.command(start)
-        for _ in range(250):
-            self._mj.mj_step(self.model, self._data)
+        self._mj.mj_step(self.model, self._data, nstep=_SETTLING_STEPS)
 
     def lay_cube(self, xy: Sequence[float], yaw: float) -> None:
         """Lay the cube on the mat, m and rad, at rest; FlywheelError where that is not on it."""
@@ -125,8 +125,8 @@ class SimRig:
         """Advance by ``dt_ns``; what is less than a time step is kept for the next call."""
         self._left_over_ns += dt_ns
         steps, self._left_over_ns = divmod(self._left_over_ns, _STEP_NS)
-        for _ in range(steps):
-            self._mj.mj_step(self.model, self._data)
+        if steps:
+            self._mj.mj_step(self.model, self._data, nstep=steps)
         if self.cube_pose().xyz[2] > 2.5 * CUBE_HALF:
             self._carried = True
 
