@@ -18,9 +18,11 @@ import rclpy
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import CompressedImage, Image, JointState
 
 from recorder.bag import messages
+from teleop_bridge.nodes.large_messages import share_memory_for_images
 
 LOADS = {
     'two_raw_cameras': [(f'camera/c{i}/image_raw', Image, 30.0) for i in range(2)],
@@ -61,7 +63,7 @@ def _payload(type_: type) -> bytes:
         return messages.image(0, pixels, encoding='rgb8')
     message = CompressedImage(format='jpeg')
     message.data = pixels.tobytes()[:JPEG_BYTES]
-    return bytes(rclpy.serialization.serialize_message(message))
+    return bytes(serialize_message(message))
 
 
 def main() -> None:
@@ -74,6 +76,7 @@ def main() -> None:
         running = False
 
     signal.signal(signal.SIGINT, stop)
+    share_memory_for_images()
     rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     node = rclpy.create_node(f'load_{name}')
     streams = [Stream(node, *entry) for entry in LOADS[name]]

@@ -81,6 +81,7 @@ def call(node: rclpy.node.Node, name: str) -> None:
     """Call one of the recorder's Trigger services; fails with its message."""
     client = node.create_client(Trigger, f'recorder/{name}')
     client.wait_for_service(30.0)
+    time.sleep(1.0)  # until the recorder knows this client too, or its answer goes nowhere
     future = client.call_async(Trigger.Request())
     rclpy.spin_until_future_complete(node, future, timeout_sec=120.0)
     if not future.done() or not future.result().success:

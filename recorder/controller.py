@@ -11,8 +11,10 @@ from pathlib import Path
 import shutil
 import threading
 
+from recorder.calibration import calibration_digests, calibration_faults
 from recorder.capture import Capture
 from recorder.episode import ClosedEpisode, discard, EpisodeRecorder, verify
+from recorder.evaluation import Trial
 from recorder.facts import EndReason, SessionFacts, software_version
 from recorder.gate import disk_faults, DiskState, Fault, stream_faults
 from recorder.session import Due, Kept, Plan, Session
@@ -41,6 +43,8 @@ class RecorderOptions:
     storage: str = ''  # rosbag2, mcap or empty for the better one
     disk_floor: int = 1_000_000_000  # bytes; below it the episode in hand is closed
     plan: Plan = field(default_factory=Plan)
+    trials: tuple[Trial, ...] = ()  # of an evaluation
+    write_rate: float = 0.0  # bytes per second that the disk takes, 0 if not measured
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ class Controller:
         self.verified: deque[tuple[ClosedEpisode, str]] = deque()  # with an error, or ''
         self.names = names or {stream.name: stream.topic for stream in options.rig.streams}
         self._verifying: list[threading.Thread] = []
+        self._calibrations = calibration_digests(options.rig)
 
     def faults(self) -> list[Fault]:
         """Return what keeps the session from being armed."""
@@ -104,14 +109,24 @@ class Controller:
         faults = stream_faults(self.options.rig, self.names, reports, self.problems)
         if self.options.kind is not SessionKind.DRY_RUN:
             faults += disk_faults(self.disk())
-        return faults
+        return faults + calibration_faults(
+            self._calibrations, calibration_digests(self.options.rig)
+        )
+
+    @property
+    def trial(self) -> Trial | None:
+        """Return the evaluation's trial that is running or next, None outside of one."""
+        done = self.session.done
+        return self.options.trials[done] if done < len(self.options.trials) else None
 
     def disk(self) -> DiskState:
         """Return the disk's room against what the streams need for the rest of the plan."""
         rate = sum(r.bytes_per_s for r in self.capture.reports(self.clock.now_ns()))
         plan = self.session.plan
         left = max(plan.target - self.session.done, 0) * plan.episode_limit_ns / NANOSECONDS
-        return DiskState(self._free(), self.options.disk_floor, rate, seconds=left)
+        return DiskState(
+            self._free(), self.options.disk_floor, rate, self.options.write_rate, seconds=left
+        )
 
     def arm(self) -> list[Fault]:
         """Pass the gate if nothing stands against it, and return what does."""
@@ -124,14 +139,19 @@ class Controller:
             self.message = '. '.join(map(str, faults))
         elif state in (SessionState.IDLE, SessionState.RESET):
             self.session.arm(now)
-            place = self._place(self.session.next_location())
+            place = self._place(self.next_location())
             self.message = f'ready: put the object at {place}' if place else 'ready'
         return faults
+
+    def next_location(self) -> str:
+        """Return where the object is to be put next; empty where nothing is asked."""
+        return self.trial.location if self.trial else self.session.next_location()
 
     def start(self, *, task: Task | None = None, location: str = '', note: str = '') -> Outcome:
         """Begin an episode; the session must be armed."""
         now = self.clock.now_ns()
-        attempt = self.session.start(now, location)
+        checkpoint = self.trial.checkpoint if self.trial else self.policy_checkpoint
+        attempt = self.session.start(now, location or self.next_location())
         task = task or self.options.task
         facts = SessionFacts(
             session_id=self.options.session_id,
@@ -146,7 +166,7 @@ class Controller:
             clock=self.options.rig.clock.value,
             clock_offset_ns=self.clock.offset_ns,
             software_version=software_version(),
-            policy_checkpoint=self.policy_checkpoint,
+            policy_checkpoint=checkpoint,
             start_ns=now,
             note=note,
             extra={'clock_sync': dict(kernel_sync())},
@@ -193,7 +213,7 @@ class Controller:
             self.message += '; take a break'
         elif self.session.complete:
             self.message += '; the plan is complete'
-        elif place := self._place(self.session.next_location()):
+        elif place := self._place(self.next_location()):
             self.message += f'; next, put the object at {place}'
         return self._close(now, grade, note, reason)
 
@@ -249,7 +269,7 @@ class Controller:
             state=session.state,
             since_ns=session.since_ns,
             limit_ns=session.limit_ns,
-            location=attempt.location if attempt else session.next_location(),
+            location=attempt.location if attempt else self.next_location(),
             episode_index=attempt.index if attempt else max(session.attempts - 1, 0),
             block=session.block,
             done=session.done,

@@ -35,7 +35,7 @@ from teleop_bridge.vocabulary import Grade, InterventionEvent, InterventionKind,
 
 Publish = Callable[[Stream, int, Callable[[], bytes]], None]
 
-_STILL_NS = 500_000_000     # before the first and after the last movement, as in the demo
+_STILL_NS = 500_000_000  # before the first and after the last movement, as in the demo
 _LABEL_WINDOW_NS = 60 * NANOSECONDS
 _PRE_WINDOW_NS = NANOSECONDS
 _LEADER_SPEED, _LEADER_DISTANCE = 0.5, 0.1  # the intervention node's defaults
@@ -48,18 +48,18 @@ def _nobody(stream: Stream, stamp_ns: int, make: Callable[[], bytes]) -> None:
 class Driver(str, Enum):
     """Who drives."""
 
-    HUMAN = 'human'            # the scripted operator, from start to end
-    POLICY = 'policy'          # the policy alone
-    CORRECTED = 'corrected'    # the policy, corrected by the operator where it misses
+    HUMAN = 'human'  # the scripted operator, from start to end
+    POLICY = 'policy'  # the policy alone
+    CORRECTED = 'corrected'  # the policy, corrected by the operator where it misses
 
 
 @dataclass(frozen=True)
 class Start:
     """A start state; what is None is drawn from the seed."""
 
-    cube_xy: tuple[float, float] | None = None   # m
-    cube_yaw: float | None = None                # rad
-    joints: tuple[float, ...] | None = None      # rad
+    cube_xy: tuple[float, float] | None = None  # m
+    cube_yaw: float | None = None  # rad
+    joints: tuple[float, ...] | None = None  # rad
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Attempt:
     script: Script = Script.CLEAN
     fatigue: float = 0.0
     start: Start = Start()
-    start_ns: int = 0               # session time at which it begins
+    start_ns: int = 0  # session time at which it begins
     limit_ns: int = 40 * NANOSECONDS
 
 
@@ -86,7 +86,7 @@ class Result:
     interventions: int
     end_ns: int
     start_joints: tuple[float, ...]
-    start_cube: tuple[float, float, float]   # x, y in m, yaw in rad
+    start_cube: tuple[float, float, float]  # x, y in m, yaw in rad
 
     @property
     def grade(self) -> Grade:
@@ -231,14 +231,22 @@ class HeadlessRig:
     def _measure(self, run: _Run) -> JointSample:
         now_ns, arm, cube = run.now_ns, self.sim.state(), self.sim.cube_pose()
         wrench, load = self.sim.wrench(), self.sim.gripper_load()
-        self._say(run, Role.STATE, lambda: messages.joint_state(
-            now_ns, JOINTS, arm.positions, arm.velocities, arm.efforts))
-        self._say(run, Role.WRENCH, lambda: messages.wrench(
-            now_ns, wrench, frame_id='gripper_link'))
-        self._say(run, Role.LOAD, lambda: messages.joint_state(
-            now_ns, JOINTS[-1:], (), (), [load]))
-        self._say(run, Role.POSE, lambda: messages.pose(
-            now_ns, cube.xyz, cube.quat, frame_id=ROOT_FRAME))
+        self._say(
+            run,
+            Role.STATE,
+            lambda: messages.joint_state(
+                now_ns, JOINTS, arm.positions, arm.velocities, arm.efforts
+            ),
+        )
+        self._say(
+            run, Role.WRENCH, lambda: messages.wrench(now_ns, wrench, frame_id='gripper_link')
+        )
+        self._say(
+            run, Role.LOAD, lambda: messages.joint_state(now_ns, JOINTS[-1:], (), (), [load])
+        )
+        self._say(
+            run, Role.POSE, lambda: messages.pose(now_ns, cube.xyz, cube.quat, frame_id=ROOT_FRAME)
+        )
         seen = {
             Role.WRENCH: wrench,
             Role.LOAD: np.array([load]),
@@ -288,8 +296,11 @@ class HeadlessRig:
             'reason': event.reason,
             'note': event.note,
         }
-        self._say(run, Role.INTERVENTION, lambda: messages.intervention(
-            event.stamp_ns, pre_window_ns=_PRE_WINDOW_NS, **fields))
+        self._say(
+            run,
+            Role.INTERVENTION,
+            lambda: messages.intervention(event.stamp_ns, pre_window_ns=_PRE_WINDOW_NS, **fields),
+        )
 
     def _name_the_reason(self, run: _Run) -> None:
         kind, reason = InterventionKind.GOAL.value, self._task.reasons[0]
@@ -312,15 +323,19 @@ class HeadlessRig:
             command = JointSample(JOINTS, output.command, now_ns)
             self._say(run, Role.ACTION, lambda: _joints(command))
             self.sim.command(output.command)
-        self._say(run, Role.AUTHORITY, lambda: messages.authority(
-            now_ns,
-            weight=output.weight,
-            phase=int(output.phase),
-            source=output.source,
-            intervention_id=output.intervention_id,
-            converged=output.converged,
-            reason=output.reason,
-        ))
+        self._say(
+            run,
+            Role.AUTHORITY,
+            lambda: messages.authority(
+                now_ns,
+                weight=output.weight,
+                phase=int(output.phase),
+                source=output.source,
+                intervention_id=output.intervention_id,
+                converged=output.converged,
+                reason=output.reason,
+            ),
+        )
         if output.converged and not run.converged and (event := run.log.converged(now_ns)):
             self._intervene(run, event)
         run.converged, run.output = output.converged, output

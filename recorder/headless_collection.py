@@ -37,7 +37,7 @@ class Shift:
     seed: int
     day: int = 0
     driver: Driver = Driver.HUMAN
-    places: tuple[Place, ...] = ()   # asked for, one after another; empty: the operator chooses
+    places: tuple[Place, ...] = ()  # asked for, one after another; empty: the operator chooses
 
     @property
     def session_id(self) -> str:

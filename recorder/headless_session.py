@@ -72,9 +72,7 @@ class HeadlessSession:
         capture = Capture()
         for stream in self._rig.streams:
             capture.add_topic(_topic(stream), expected_hz=stream.rate_hz)
-        recording = EpisodeRecorder(
-            self._output, capture, facts, files=self._files, wait=True
-        )
+        recording = EpisodeRecorder(self._output, capture, facts, files=self._files, wait=True)
 
         def publish(stream: Stream, stamp_ns: int, make: Callable[[], bytes]) -> None:
             capture.arrived(stream.topic, make(), stamp_ns, stamp_ns)

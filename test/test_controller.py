@@ -12,11 +12,13 @@ import pytest
 
 from recorder import controller as module
 from recorder.bag import mcap_file
+from recorder.bag.files import measure_write_rate
 from recorder.bag.mcap_reader import bag_file, read_facts, read_messages
 from recorder.capture import Capture
 from recorder.controller import Controller, RecorderOptions
+from recorder.evaluation import interleave, Trial
 from recorder.exceptions import SessionError
-from recorder.facts import EpisodeFacts, from_json, read_sidecar
+from recorder.facts import EpisodeFacts, from_json, read_sidecar, SessionFacts
 from recorder.session import Plan
 from support.bags import joint_state, topic
 from teleop_bridge.clock import SessionClock
@@ -168,6 +170,48 @@ def test_dry_run_records_nothing(make: Callable[..., Controller], tmp_path: Path
     controller.start()
     controller.end(Grade.FAILURE)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_evaluation_interleaves_checkpoints_and_tells_only_the_place(
+    make: Callable[..., Controller],
+) -> None:
+    trials = interleave(['a', 'b'], ['left', 'right'], repeats=2, seed='s')
+    controller = make(kind=SessionKind.EVALUATION, trials=trials)
+    met = []
+    for _ in range(8):
+        run(controller)
+        controller.arm()
+        assert controller.trial.checkpoint not in controller.message.split()
+        bag = controller.start().bag
+        run(controller, 3)
+        controller.end(Grade.PARTIAL)
+        facts = from_json(SessionFacts, read_facts(bag_file(bag))['session'], 'bag')
+        met.append(Trial(facts.policy_checkpoint, facts.location))
+    assert tuple(met) == trials
+    assert controller.trial is None
+
+
+def test_changed_calibration_closes_the_gate(
+    make: Callable[..., Controller], tmp_path: Path
+) -> None:
+    (tmp_path / 'arm.json').write_text('{}')
+    text = RIG.text + 'devices: {arm: {calibration: arm.json}}\n'
+    controller = make(rig=parse_rig(text, str(tmp_path / 'rig.yaml')))
+    run(controller)
+    assert controller.arm() == []
+    (tmp_path / 'arm.json').write_text('{"changed": 1}')
+    (fault,) = controller.arm()
+    assert str(fault).startswith('arm.json: this calibration changed since the session began')
+    assert controller.session.state is SessionState.IDLE
+
+
+def test_disk_slower_than_the_streams_closes_the_gate(make: Callable[..., Controller]) -> None:
+    controller = make(write_rate=10.0)
+    run(controller)
+    (fault,) = controller.arm()
+    assert 'use a faster disk' in str(fault)
+    assert measure_write_rate(controller.options.output, size=2_000_000) > 0
+    assert list(controller.options.output.iterdir()) == []
 
 
 def test_stop_closes_the_bag_and_ends_the_session(make: Callable[..., Controller]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+import time
 
 from recorder.exceptions import BagExistsError, BagWriteError
 
@@ -37,6 +38,25 @@ def sync_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def measure_write_rate(folder: Path, *, size: int = 64_000_000) -> float:
+    """Return what the folder's disk takes, bytes per second, written and synced once."""
+    block = os.urandom(1_000_000)
+    path = folder / f'.write_rate.{os.getpid()}'
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        started = time.monotonic()
+        with open(path, 'wb') as file:
+            for _ in range(size // len(block)):
+                file.write(block)
+            file.flush()
+            os.fdatasync(file.fileno())
+        return size / (time.monotonic() - started)
+    except OSError as error:
+        raise write_error(path, error) from error
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def replace_text(path: Path, text: str) -> None:

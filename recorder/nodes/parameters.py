@@ -9,6 +9,7 @@ from typing import Any
 
 from rclpy.node import Node
 
+from recorder.evaluation import interleave, Trial
 from recorder.exceptions import SessionError
 from recorder.session import Plan
 from teleop_bridge.clock import NANOSECONDS
@@ -33,6 +34,13 @@ _PARAMETERS: tuple[tuple[str, Any, str, tuple[float, float] | None], ...] = (
     ('session_kind', 'collection', 'collection, evaluation or dry_run', None),
     ('task', '', 'name of the task in the tasks file', None),
     ('policy_checkpoint', '', 'checkpoint of the policy that drives', None),
+    (
+        'checkpoints',
+        [''],
+        'checkpoints that an evaluation interleaves, blind to the operator',
+        None,
+    ),
+    ('repeats', 1, 'how often each of them meets each location', (1, 1000)),
     ('storage', '', 'bag writer: rosbag2, mcap, or empty for the better one present', None),
     ('preroll_s', 0.0, 'how much of the past a bag begins with, s', (0.0, 60.0)),
     ('arm_timeout_s', 5.0, 'how long start waits for streams to pass the gate, s', (0.0, 120.0)),
@@ -65,6 +73,8 @@ class Options:
     session_kind: str
     task: str
     policy_checkpoint: str
+    checkpoints: list[str]
+    repeats: int
     storage: str
     preroll_s: float
     arm_timeout_s: float
@@ -86,6 +96,16 @@ class Options:
             raise SessionError(
                 f"parameter session_kind: expected one of {kinds}, found '{self.session_kind}'"
             ) from None
+
+    def trials(self, task: Task | None, session_id: str) -> tuple[Trial, ...]:
+        """Return an evaluation's trials; SessionError for one without checkpoints."""
+        if self.kind is not SessionKind.EVALUATION:
+            return ()
+        checkpoints = [name for name in self.checkpoints if name]
+        if not checkpoints:
+            raise SessionError('parameter checkpoints: expected what to evaluate, found none')
+        places = [place.id for place in task.locations] if task else []
+        return interleave(checkpoints, places, repeats=self.repeats, seed=session_id)
 
     def plan(self, task: Task | None) -> Plan:
         """Return the session's plan: the parameters', completed by the task's."""

@@ -20,6 +20,7 @@ from std_srvs.srv import Trigger
 from teleop_flywheel.msg import EpisodeStatus
 from teleop_flywheel.srv import EndEpisode, StartEpisode
 
+from recorder.bag.files import measure_write_rate
 from recorder.capture import Capture
 from recorder.controller import Controller, Outcome, RecorderOptions
 from recorder.exceptions import SessionError
@@ -39,6 +40,7 @@ from teleop_bridge.nodes.run import run
 from teleop_bridge.nodes.session_clock import OFFSET_TOPIC
 from teleop_bridge.rig.loader import load_rig
 from teleop_bridge.rig.schema import Rig
+from teleop_bridge.rig.section import read_text
 from teleop_bridge.rig.tasks import load_tasks, Task, Tasks
 from teleop_bridge.vocabulary import Grade, SessionState
 
@@ -81,6 +83,8 @@ class RecorderNode(Node):
         self._offset.publish(Int64(data=self._session_clock.offset_ns))
         self._ros_offset = self.create_publisher(Int64, 'session/ros_offset', EVENT)
         self._status = self.create_publisher(EpisodeStatus, 'recorder/status', LATCHED)
+        self._checkpoint = self.create_publisher(String, 'policy/checkpoint', LATCHED)
+        self._asked = ''
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', EVENT)
         capture = Capture(preroll_ns=round(options.preroll_s * 1e9))
         names = {stream.name: self.resolve_topic_name(stream.topic) for stream in rig.streams}
@@ -119,21 +123,24 @@ class RecorderNode(Node):
 
     def _recorder_options(self, options: Options, rig: Rig) -> RecorderOptions:
         started = datetime.fromtimestamp(self._session_clock.now_ns() // 10**9, timezone.utc)
-        checks = Path(options.checks).read_text(encoding='utf-8') if options.checks else ''
+        session_id = options.session_id or started.strftime('%Y%m%dT%H%M%SZ')
+        task = self._task(options.task)
         return RecorderOptions(
             rig=rig,
             output=Path(options.output),
-            session_id=options.session_id or started.strftime('%Y%m%dT%H%M%SZ'),
+            session_id=session_id,
             operator_id=options.operator_id,
             consent=options.consent,
             kind=options.kind,
-            task=self._task(options.task),
+            task=task,
             tasks_text=self._tasks.text if self._tasks else '',
-            checks_text=checks,
+            checks_text=read_text(Path(options.checks)) if options.checks else '',
             policy_checkpoint=options.policy_checkpoint,
             storage=options.storage,
             disk_floor=options.disk_floor_mb * 1_000_000,
-            plan=options.plan(self._task(options.task)),
+            plan=options.plan(task),
+            trials=options.trials(task, session_id),
+            write_rate=measure_write_rate(Path(options.output)),
         )
 
     def _history(self, options: RecorderOptions) -> History:
@@ -274,6 +281,10 @@ class RecorderNode(Node):
         self._publish_status()
 
     def _publish_status(self) -> None:
+        trial = self._controller.trial
+        if trial is not None and trial.checkpoint != self._asked:
+            self._asked = trial.checkpoint
+            self._checkpoint.publish(String(data=trial.checkpoint))
         self._status.publish(status_message(self._controller))
 
     def _log_verified(self) -> None:
