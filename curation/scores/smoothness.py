@@ -33,9 +33,10 @@ SPARC_PADDING = 4
 class Smoothness:
     """An episode's measures; ``ranking`` alone is comparable between episodes.
 
-    ``ranking`` is the mean SPARC of its movements, weighted by their duration: negative, higher
-    is smoother. ``sparc``, ``log_dimensionless_jerk`` and ``integrated_squared_jerk`` (rad^2/s^5)
-    are of the whole episode, and mostly tell how long it was. All NaN where nothing moved.
+    ``ranking`` is the mean ``jerk_ratio`` of its movements, weighted by their duration: negative,
+    higher is smoother. ``sparc``, ``log_dimensionless_jerk`` and ``integrated_squared_jerk``
+    (rad^2/s^5) are of the whole episode, and mostly tell how long it was and how many reaches it
+    had. All NaN where nothing moved.
     """
 
     ranking: float
@@ -87,6 +88,21 @@ def log_dimensionless_jerk(positions: Values, rate_hz: float) -> float:
     return -math.log(scale * integrated_squared_jerk(positions, rate_hz))
 
 
+def jerk_ratio(positions: Values, rate_hz: float) -> float:
+    """Return minus the logarithm of mean squared jerk over mean squared speed, times (1 s)^4.
+
+    Hogan and Sternad's (2009) dimensionless jerk with a fixed time in place of the duration. It is
+    the fourth power of the frequency that the movement is made of, so neither amplitude nor length
+    nor the number of reaches moves it: small corrections do. A hand that is k times faster along
+    the same path ranks lower by 4 ln k; duration is the axis beside it.
+    """
+    velocity = np.gradient(positions, 1.0 / rate_hz, axis=0)
+    jerk = np.gradient(np.gradient(velocity, 1.0 / rate_hz, axis=0), 1.0 / rate_hz, axis=0)
+    moved = float(np.mean(velocity**2))
+    changed = float(np.mean(jerk**2))
+    return -math.log(changed / moved) if moved > 0.0 and changed > 0.0 else math.nan
+
+
 def smoothness(
     times_s: Values, positions: Values, *, events_s: Values | None = None
 ) -> Smoothness:
@@ -102,7 +118,7 @@ def smoothness(
     smoothed = sosfiltfilt(butter(ORDER, CUTOFF_HZ, fs=RATE_HZ, output='sos'), even, axis=0)
     speed = np.linalg.norm(np.gradient(smoothed, 1.0 / RATE_HZ, axis=0), axis=1)
     spans = movements(speed, grid, events_s if events_s is not None else np.empty(0))
-    measured = [(sparc(speed[span], RATE_HZ), span.stop - span.start) for span in spans]
+    measured = [(jerk_ratio(smoothed[span], RATE_HZ), span.stop - span.start) for span in spans]
     told = [(value, weight) for value, weight in measured if math.isfinite(value)]
     if not told:
         return nothing

@@ -82,7 +82,7 @@ def _roughness(score: Score, peers: Sequence[Score]) -> float:
     if len(values) < FEW or not math.isfinite(score.smoothness.ranking):
         return 0.0
     median = float(np.median(values))
-    deviation = max(1.4826 * float(np.median(np.abs(values - median))), 0.1)
+    deviation = max(1.4826 * float(np.median(np.abs(values - median))), 0.3)
     return (median - score.smoothness.ranking) / deviation
 
 
