@@ -20,10 +20,7 @@ from curation.demo.record import record
 from curation.demo.refine import refine, Refined
 from curation.exceptions import DemoError
 
-COLUMNS = (
-    'episode', 'grade', 'duration', 'smoothness', 'worst staleness', 'interventions', 'errors',
-    'warnings', 'shows',
-)
+COLUMNS = ('episode', 'grade', 'duration', 'smoothness', 'worst staleness', 'interventions')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,17 +66,20 @@ def _print(output: Output, out: Path, recorded: list[Recorded], refined: Refined
         COLUMNS,
         [
             (
-                score.name.rsplit('_', 1)[-1],
+                f"{score.name.rsplit('_e', 1)[-1].lstrip('0') or 0}: {entry.attempt.title}",
                 score.grade.replace('_', ' '),
                 f'{score.duration_s:.1f} s',
                 f'{score.smoothness.ranking:.2f}',
                 f'{1000 * score.worst_staleness_s:.0f} ms {score.worst_staleness_stream}',
                 score.interventions,
-                *_found(refined, score.name),
-                entry.attempt.title,
             )
             for score, entry in zip(refined.scores, kept, strict=True)
         ],
+    )
+    counts = Counter(finding.severity for finding in refined.findings)
+    output.line(
+        f'checks: {counts[Severity.ERROR]} errors, {counts[Severity.WARNING]} warnings '
+        '(each in the report, with advice)'
     )
     for entry in recorded:
         if not entry.episode_id:
@@ -101,12 +101,6 @@ def _print(output: Output, out: Path, recorded: list[Recorded], refined: Refined
             **{what.split(' ')[0]: str(where) for what, where in places.items()},
         }
     )
-
-
-def _found(refined: Refined, episode: str) -> tuple[int, int]:
-    """Return how many errors and warnings the checks found."""
-    counts = Counter(f.severity for f in refined.findings if f.episode == episode)
-    return counts[Severity.ERROR], counts[Severity.WARNING]
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

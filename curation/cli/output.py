@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-_SHORT = 20
+_LONGEST_WORD = 20
 
 
 class Advance(Protocol):
@@ -44,8 +44,10 @@ class Output:
             return
         table = Table(box=None, header_style='bold', pad_edge=False)
         for index, column in enumerate(columns):
-            longest = max((len(str(row[index])) for row in rows), default=0)
-            table.add_column(column, no_wrap=longest <= _SHORT)  # long ones make room for these
+            words = [word for text in (column, *(row[index] for row in rows))
+                     for word in str(text).split()]
+            least = min(max(map(len, words), default=1), _LONGEST_WORD)
+            table.add_column(column, min_width=least)  # lines break between words
         for row in rows:
             table.add_row(*(Text(str(cell)) for cell in row))
         self._out.print(table)
