@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 
+from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
 import numpy as np
 import rclpy
@@ -148,6 +149,18 @@ def compare(bag: Path, load_files: dict[str, Path]) -> dict[str, float]:
     }
 
 
+def joints_read_share(bag: Path) -> float:
+    """Return the time to read one joint stream, as a share of the time to read everything."""
+    seconds = []
+    for topics in (None, '/joints/j0'):
+        with open(bag_file(bag), 'rb') as file:
+            started = time.monotonic()
+            for _ in make_reader(file).iter_messages(topics):
+                pass
+            seconds.append(time.monotonic() - started)
+    return seconds[1] / seconds[0]
+
+
 def plain_mcap(bag: Path, output: Path) -> float:
     """Return the CPU seconds that the mcap library takes to write a bag's messages again."""
     messages = list(read_messages(bag_file(bag)))
@@ -214,6 +227,7 @@ def main() -> None:
                 **record(case, options.seconds, folder),
             }
             row['plain_mcap_cpu_s'] = plain_mcap(folder / 'bags/s/s_e0000', folder / 'again.mcap')
+            row['joints_read_share'] = joints_read_share(folder / 'bags/s/s_e0000')
             row['rosbag2_cpu_s'] = rosbag2(case, options.seconds, folder)
             rows.append(row)
     rclpy.shutdown()
@@ -222,7 +236,7 @@ def main() -> None:
         return
     print(
         f'{"load":6}{"messages":>10}{"MB/s":>8}{"missing":>9}{"counted":>9}{"CPU":>7}{"MB RAM":>8}'
-        f'{"x mcap":>8}{"x rosbag2":>11}'
+        f'{"x mcap":>8}{"x rosbag2":>11}{"joints read":>13}'
     )
     for row in rows:
         share = row['cpu_s'] / options.seconds
@@ -233,6 +247,7 @@ def main() -> None:
             f'{row["case"]:6}{row["messages"]:10}{row["bytes"] / options.seconds / 1e6:8.1f}'
             f'{row["missing"]:9}{row["counted"]:9}{share:7.1%}{row["memory_mb"]:8.0f}'
             f'{row["cpu_s"] / row["plain_mcap_cpu_s"]:8.2f}{against:>11}'
+            f'{row["joints_read_share"]:13.1%}'
         )
 
 
