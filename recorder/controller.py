@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 import shutil
 import threading
+from typing import Any
 
 from recorder.calibration import calibration_digests, calibration_faults
 from recorder.capture import Capture
 from recorder.episode import ClosedEpisode, discard, EpisodeRecorder, verify
 from recorder.evaluation import Trial
-from recorder.facts import EndReason, SessionFacts, software_version
+from recorder.facts import EndReason, SessionFacts, software_version, write_session_file
 from recorder.gate import disk_faults, DiskState, Fault, stream_faults
 from recorder.session import Due, Kept, Plan, Session
 from recorder.timesync import kernel_sync
@@ -190,6 +191,7 @@ class Controller:
         except FlywheelError:
             self.session.cancel(now)
             raise
+        write_session_file(self.episode.path.parent, self._session_content())
         where = f' at {attempt.location}' if attempt.location else ''
         self.message = f'recording episode {attempt.index}{where}'
         return Outcome(self.message, self.episode.path)
@@ -286,6 +288,21 @@ class Controller:
         for thread in self._verifying:
             thread.join(timeout_s)
         self._verifying.clear()
+
+    def _session_content(self) -> dict[str, Any]:
+        options = self.options
+        return {
+            'session_id': options.session_id,
+            'kind': options.kind.value,
+            'operator_id': options.operator_id,
+            'consent': options.consent,
+            'rig': options.rig.name,
+            'task': options.task.name if options.task else '',
+            'plan': {**asdict(options.plan), 'targets': dict(options.plan.targets)},
+            'trials': [asdict(trial) for trial in options.trials],
+            'calibrations': self._calibrations,
+            'software_version': software_version(),
+        }
 
     def _place(self, location: str) -> str:
         places = self.options.task.locations if self.options.task else ()

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from recorder.bag.files import replace_text
 from recorder.exceptions import BagCorruptError
 
+SESSION_FILE = 'session.json'  # beside the episodes
 SIDECAR = 'episode.json'  # beside the bag, from its first moment
 
 _Facts = TypeVar('_Facts', 'SessionFacts', 'EpisodeFacts')
@@ -120,6 +121,13 @@ def write_sidecar(
         **more,
     }
     replace_text(folder / SIDECAR, json.dumps(value, indent=1, ensure_ascii=False) + '\n')
+
+
+def write_session_file(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write what a session was asked for beside its episodes, once, when the first one starts."""
+    path = folder / SESSION_FILE
+    if not path.exists():
+        replace_text(path, json.dumps(content, indent=1, ensure_ascii=False) + '\n')
 
 
 def read_sidecar(folder: Path) -> dict[str, Any]:

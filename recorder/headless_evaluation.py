@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from recorder.headless import Attempt, Driver, HeadlessRig, Result, Start
-from recorder.headless_cameras import headless_variant
+from recorder.headless_cameras import headless_variant, HeadlessCameras
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.policy.base import load_policy
 from teleop_bridge.rig.loader import load_rig
@@ -34,6 +34,8 @@ class Candidate:
     task: str
     plugin: str
     checkpoint: str
+    width: int = 0  # of its cameras' frames, pixels; 0 without cameras
+    height: int = 0
 
 
 def held_out_starts(count: int) -> list[Attempt]:
@@ -79,10 +81,11 @@ def _evaluate(
     attempts: Sequence[Attempt],
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Result]:
-    rig = headless_variant(load_rig(candidate.rig))
+    rig = headless_variant(load_rig(candidate.rig), width=candidate.width, height=candidate.height)
     task = load_tasks(candidate.tasks).task(candidate.task)
     policy = load_policy(candidate.plugin, rig, candidate.checkpoint)
-    headless = HeadlessRig(rig, task, policy=policy)
+    cameras = HeadlessCameras(rig) if candidate.width else None
+    headless = HeadlessRig(rig, task, policy=policy, cameras=cameras)
     results = []
     for number, attempt in enumerate(attempts, 1):
         results.append(headless.run(replace(attempt, driver=Driver.POLICY)))

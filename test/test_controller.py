@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import json
 from pathlib import Path
 import shutil
 
@@ -212,6 +213,17 @@ def test_disk_slower_than_the_streams_closes_the_gate(make: Callable[..., Contro
     assert 'use a faster disk' in str(fault)
     assert measure_write_rate(controller.options.output, size=2_000_000) > 0
     assert list(controller.options.output.iterdir()) == []
+
+
+def test_session_file_says_what_was_asked_for(make: Callable[..., Controller]) -> None:
+    controller = make(plan=Plan(episodes_per_block=4, blocks=3, targets={'left': 6}))
+    run(controller)
+    controller.arm()
+    bag = controller.start().bag
+    controller.cancel()
+    content = json.loads((bag.parent / 'session.json').read_text())
+    assert content['rig'] == 'tiny' and content['plan']['blocks'] == 3
+    assert content['plan']['targets'] == {'left': 6}
 
 
 def test_stop_closes_the_bag_and_ends_the_session(make: Callable[..., Controller]) -> None:

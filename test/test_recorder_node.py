@@ -45,7 +45,10 @@ def rig() -> Iterator[TinyRig]:
 
 def test_episodes_cancel_and_interruption(tmp_path: Path, rig: TinyRig) -> None:
     probe = node('recorder.nodes.clock_probe', DOMAIN, tmp_path / 'probe.log', host='here')
-    with recorder(tmp_path, DOMAIN, button_start=3, button_cancel=4) as process, probe:
+    with (
+        recorder(tmp_path, DOMAIN, button_start=3, button_cancel=4, preroll_s=0.5) as process,
+        probe,
+    ):
         started = rig.call(StartEpisode, 'start', location='left')
         assert started.success, started.message
         rig.spin(1.0)
@@ -83,11 +86,16 @@ def test_episodes_cancel_and_interruption(tmp_path: Path, rig: TinyRig) -> None:
         assert (state['lost'], state['unwritten']) == (lost, 0)
         assert abs(state['latency_p50_ns']) < 10**9
 
+        rig.spin(0.6)
         rig.press(3)
         rig.spin(0.3)
         rig.press(4)
         discarded = tmp_path / 'bags/s1/discarded/s1_op1_e0001/metadata.yaml'
         wait_until(discarded.is_file, lambda: rig.spin(0.05), 'the cancelled bag to move')
+        facts = read_facts(bag_file(discarded.parent))
+        start_ns = from_json(SessionFacts, facts['session'], 'bag').start_ns
+        messages = list(read_messages(bag_file(discarded.parent)))
+        assert sum(m.log_ns < start_ns - 10**8 for m in messages) > 20  # the pre-roll
 
         assert rig.call(Trigger, 'start_trigger').success
         rig.spin(0.3)

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
 
 from recorder.evaluation import interleave, Trial
 from recorder.exceptions import SessionError
+from recorder.operators import find_operator, Operator
 from recorder.session import Plan
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.nodes.parameters import declare
@@ -29,6 +31,8 @@ _PARAMETERS: tuple[tuple[str, Any, str, tuple[float, float] | None], ...] = (
         'name of the session, empty for its start time; an existing one resumes',
         None,
     ),
+    ('operators', '', 'path of the file of operators, empty for none', None),
+    ('operator', '', 'name of the operator in that file, in place of operator_id', None),
     ('operator_id', '', "operator's pseudonym", None),
     ('consent', True, "whether the operator agreed to the data's use", None),
     ('session_kind', 'collection', 'collection, evaluation or dry_run', None),
@@ -68,6 +72,8 @@ class Options:
     checks: str
     output: str
     session_id: str
+    operators: str
+    operator: str
     operator_id: str
     consent: bool
     session_kind: str
@@ -85,6 +91,14 @@ class Options:
     break_s: float
     episode_limit_s: float
     reset_limit_s: float
+
+    def person(self) -> Operator:
+        """Return the operator, by name where a file of operators is given; SessionError."""
+        if not self.operator:
+            return Operator(self.operator_id, self.consent)
+        if not self.operators:
+            raise SessionError('parameter operators: expected the file that names the operator')
+        return find_operator(Path(self.operators), self.operator)
 
     @property
     def kind(self) -> SessionKind:

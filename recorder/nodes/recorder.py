@@ -125,12 +125,13 @@ class RecorderNode(Node):
         started = datetime.fromtimestamp(self._session_clock.now_ns() // 10**9, timezone.utc)
         session_id = options.session_id or started.strftime('%Y%m%dT%H%M%SZ')
         task = self._task(options.task)
+        person = options.person()
         return RecorderOptions(
             rig=rig,
             output=Path(options.output),
             session_id=session_id,
-            operator_id=options.operator_id,
-            consent=options.consent,
+            operator_id=person.pseudonym,
+            consent=person.consent,
             kind=options.kind,
             task=task,
             tasks_text=self._tasks.text if self._tasks else '',
