@@ -8,15 +8,18 @@ from dataclasses import replace
 from importlib.util import find_spec
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 import pytest
 
 from curation.align.episode import Episode
 from curation.cli.exits import Exit
 from curation.cli.main import main
 from curation.exceptions import StreamError
-from curation.train.examples import examples_of, sample_weights
+from curation.replay.divergence import measure_spread, observation_at, replay
+from curation.train.examples import Examples, examples_of, sample_weights
 from curation.train.options import TrainOptions
 from recorder.headless import Attempt, Driver, Start
 from support.simulated import align_all, RIG_FILE, simulate
@@ -24,6 +27,9 @@ from teleop_bridge.joints import JointSample
 from teleop_bridge.policy.base import Observation
 from teleop_bridge.policy.onnx import OnnxPolicy, STATE
 from teleop_bridge.rig.loader import load_rig
+
+if TYPE_CHECKING:
+    from curation.train.fit import Fitted
 
 pytestmark = pytest.mark.skipif(
     find_spec('mujoco') is None, reason='the simulated rig needs pip install mujoco'
@@ -128,3 +134,54 @@ def test_the_verb_trains(
     assert main([*arguments[:-4], '--out', str(tmp_path / 'x'), '--executed', '99']) is (
         Exit.BAD_DATA
     )
+
+
+@needs_torch
+def test_a_camera_is_seen_as_training_saw_it(tmp_path: Path) -> None:
+    from curation.train.fit import fit
+    from curation.train.write import description, write_checkpoint
+
+    attempt = Attempt(1, limit_ns=300_000_000)
+    (episode,) = align_all(simulate(tmp_path / 'bags', [attempt], cameras=(160, 120)))
+    options = replace(OPTIONS, camera='front', inputs=('load',))
+    examples = examples_of([episode], options)
+    assert examples.images is not None
+    assert examples.images.pixels.shape == (len(examples), 3, 30, 40)
+    fitted = fit(examples, options)
+    path = tmp_path / 'policy.onnx'
+    write_checkpoint(fitted, description(fitted, examples, options, ''), path)
+    policy = OnnxPolicy(episode.rig, str(path))
+    assert set(policy.inputs) == {'load', 'front'}
+    spread = measure_spread([episode])
+    assert np.isfinite(replay(policy, episode, spread).worst[:5]).all()
+    row = 3
+    seen = observation_at(policy, episode, row)
+    assert seen is not None
+    found = policy.propose(seen).positions
+    assert found == pytest.approx(_by_torch(fitted, examples, row), abs=2e-5)
+    darker = {**seen.values, 'front': np.zeros_like(seen.values['front'])}
+    other = policy.propose(replace(seen, values=darker)).positions
+    assert np.abs(other - found).max() > 1e-4
+
+
+def _by_torch(fitted: Fitted, examples: Examples, row: int) -> NDArray[np.float64]:
+    """Compute a chunk by torch from the pooled frame, rounded to whole numbers as it is."""
+    import torch
+
+    assert examples.images is not None and fitted.image is not None
+    mean, std = (v.reshape(3, 1, 1) for v in (fitted.image.mean, fitted.image.std))
+    image = torch.from_numpy((examples.images.pixels[row] - mean) / std).float()[None]
+    for weight, bias in fitted.eye:
+        image = torch.relu(
+            torch.conv2d(
+                image, torch.from_numpy(weight), torch.from_numpy(bias), 2, weight.shape[2] // 2
+            )
+        )
+    parts = [fitted.inputs[n].normalise(examples.inputs[n][row]) for n in fitted.order]
+    x = np.concatenate([*parts, image.flatten().numpy()])
+    for index, (weight, bias) in enumerate(fitted.layers):
+        x = weight @ x + bias
+        x = np.maximum(x, 0) if index < len(fitted.layers) - 1 else x
+    steps = x.reshape(-1, len(examples.names[STATE]))
+    moves = steps * fitted.output.std + fitted.output.mean
+    return np.asarray(examples.inputs[STATE][row] + moves)

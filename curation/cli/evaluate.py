@@ -9,6 +9,7 @@ from pathlib import Path
 
 from curation.cli.exits import Exit
 from curation.cli.output import Output
+from curation.cli.simulate import size
 from curation.train.intervals import paired_difference, wilson
 from recorder.headless_evaluation import Candidate, evaluate, held_out_starts
 from teleop_bridge.exceptions import FlywheelError
@@ -29,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--rig', type=Path, help='rig file (the simulated SO-101)')
     parser.add_argument('--tasks', type=Path, help='tasks file (pick and place)')
     parser.add_argument('--task', default='pick_place', help='name of the task (pick_place)')
+    parser.add_argument(
+        '--cameras', type=size, default=(0, 0), metavar='WxH', help='size of images (none)'
+    )
     parser.add_argument('--jobs', type=int, default=1, help='processes (1)')
 
 
@@ -60,6 +64,8 @@ def _solved(arguments: argparse.Namespace, checkpoint: str, output: Output) -> l
         task=arguments.task,
         plugin=arguments.policy,
         checkpoint=checkpoint,
+        width=arguments.cameras[0],
+        height=arguments.cameras[1],
     )
     with output.progress(f'evaluating {checkpoint}') as advance:
         results = evaluate(

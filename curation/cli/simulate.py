@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--sessions', type=int, default=1, help='per operator, one a day (1)')
     parser.add_argument('--seed', type=int, default=0, help='decides everything else (0)')
     parser.add_argument(
-        '--cameras', type=_size, default=(0, 0), metavar='WxH', help='size of images (none)'
+        '--cameras', type=size, default=(0, 0), metavar='WxH', help='size of images (none)'
     )
     parser.add_argument(
         '--policy', default='', metavar='MODULE:CLASS', help='drives, and is corrected (none)'
@@ -104,7 +104,8 @@ def _plain(episode: Collected) -> dict[str, Any]:
     }
 
 
-def _size(text: str) -> tuple[int, int]:
+def size(text: str) -> tuple[int, int]:
+    """Read a size such as 160x120."""
     try:
         width, height = (int(part) for part in text.split('x'))
     except ValueError:

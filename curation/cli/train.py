@@ -29,14 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=','.join(_DEFAULT.inputs),
         help='streams to look at beside the measured joints (%(default)s)',
     )
+    parser.add_argument('--camera', default='', help='that it looks through as well (none)')
     for name, what in (
+        ('image_width', "of the camera's frames as it sees them, pixels"),
         ('steps', 'actions in a chunk'),
         ('executed', 'of them, before it looks again'),
         ('epochs', 'passes over the data'),
         ('seed', 'of the first weights and the order of the data'),
     ):
         default = getattr(_DEFAULT, name)
-        parser.add_argument(f'--{name}', type=int, default=default, help=f'{what} ({default})')
+        flag = f'--{name.replace("_", "-")}'
+        parser.add_argument(flag, type=int, default=default, help=f'{what} ({default})')
     parser.add_argument(
         '--intervention-weight',
         type=float,
@@ -53,6 +56,8 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
         _DEFAULT,
         inputs=tuple(name for name in arguments.inputs.split(',') if name),
         rate=arguments.rate,
+        camera=arguments.camera,
+        image_width=arguments.image_width,
         steps=arguments.steps,
         executed=arguments.executed,
         epochs=arguments.epochs,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,10 +119,17 @@ def replay(
 def observation_at(policy: Policy, episode: Episode, index: int) -> Observation | None:
     """Return what the policy would have seen at a grid time; None where an input is masked."""
     stamp_ns = int(episode.grid_ns[index])
-    values, stamps = {}, {}
+    values: dict[str, NDArray[Any]] = {}
+    stamps: dict[str, int] = {}
     for name in policy.inputs:
+        if name in episode.frames:
+            if not episode.tracks[name].valid[index]:
+                return None
+            values[name] = episode.frames[name](int(episode.indices[name][index]))
+            stamps[name] = stamp_ns
+            continue
         if name not in episode.signals:
-            known = ', '.join(episode.signals)
+            known = ', '.join((*episode.signals, *episode.frames))
             raise StreamError(f"{episode.name}: no signal '{name}' to look at (known: {known})")
         signal = episode.signals[name]
         if not signal.valid[index]:

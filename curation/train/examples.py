@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from curation.align.episode import Episode
 from curation.exceptions import StreamError
+from curation.train.images import Images, images_of
 from curation.train.options import TrainOptions
 from teleop_bridge.policy.onnx import STATE
 
@@ -26,6 +27,7 @@ class Examples:
 
     ``within`` (N, steps) is False beyond an episode's end, where chunks repeat its last action.
     ``weights`` (N,) are 0 where an example is masked. ``episode`` (N,) counts episodes.
+    ``images`` are a camera's, N frames, where one was asked for.
     """
 
     inputs: Mapping[str, Values]
@@ -34,6 +36,7 @@ class Examples:
     within: NDArray[np.bool_]
     weights: Values
     episode: NDArray[np.int64]
+    images: Images | None = None
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -63,12 +66,13 @@ def examples_of(episodes: Sequence[Episode], options: TrainOptions) -> Examples:
         within=np.concatenate([part[2] for part in parts]),
         weights=np.concatenate([part[3] for part in parts]),
         episode=np.repeat(np.arange(len(parts)), [len(part[3]) for part in parts]),
+        images=_joined([part[4] for part in parts]),
     )
 
 
 def _of_one(
     episode: Episode, options: TrainOptions
-) -> tuple[dict[str, Values], Values, NDArray[np.bool_], Values]:
+) -> tuple[dict[str, Values], Values, NDArray[np.bool_], Values, Images | None]:
     inputs = inputs_of(episode, options.inputs)
     if episode.action is None:
         raise StreamError(f'{episode.name}: its rig declares no executed action to learn from')
@@ -80,12 +84,26 @@ def _of_one(
     usable = np.all(np.isfinite(chunks), axis=(1, 2)) & episode.valid
     for values in inputs.values():
         usable &= np.all(np.isfinite(values), axis=1)
+    images = None
+    if options.camera:
+        rows = np.flatnonzero(usable)
+        images = images_of(episode, options.camera, rows, width=options.image_width)
     return (
         {name: values[usable] for name, values in inputs.items()},
         chunks[usable],
         within[usable],
         weights[usable],
+        images,
     )
+
+
+def _joined(parts: Sequence[Images | None]) -> Images | None:
+    seen = [part for part in parts if part is not None]
+    if not seen:
+        return None
+    if len({part.full_size for part in seen}) > 1:
+        raise StreamError(f"training: '{seen[0].stream}' has frames of several sizes")
+    return Images(seen[0].stream, np.concatenate([part.pixels for part in seen]), seen[0].pool)
 
 
 def inputs_of(episode: Episode, names: Sequence[str]) -> dict[str, Values]:

@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""Behaviour cloning on the CPU: a multilayer perceptron from inputs to an action chunk (torch)."""
+"""Behaviour cloning on the CPU: from inputs to an action chunk (torch)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.train.examples import Examples
+from curation.train.network import Layer, layers_of, make_network
 from curation.train.options import TrainOptions
 from curation.train.scaling import Scaling
 from teleop_bridge.exceptions import MissingDependencyError
@@ -19,14 +20,13 @@ from teleop_bridge.policy.onnx import STATE
 
 _HELD_OUT = 0.1           # of the episodes, to report the loss on
 
-Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
-
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained network: its layers (weight (out, in), bias (out,)), with ReLU between them.
+    """A trained network: the layers of its perceptron and of its eye, with ReLU between them.
 
-    ``order`` is how inputs are concatenated; losses are mean squared errors of normalised actions.
+    ``order`` is how vectors are concatenated, what the eye sees comes after them; losses are mean
+    squared errors of normalised actions.
     """
 
     order: tuple[str, ...]
@@ -35,6 +35,8 @@ class Fitted:
     layers: tuple[Layer, ...]
     train_loss: float
     held_out_loss: float
+    eye: tuple[Layer, ...] = ()
+    image: Scaling | None = None   # of each colour
 
 
 def fit(
@@ -63,38 +65,58 @@ def fit(
         .astype(np.float32)
     )
     held_out = torch.from_numpy(_held_out(examples, options.seed))
-    network = _network(torch, x.shape[1], y.shape[1], options)
-    train_loss = _train(torch, network, x, y, weights, ~held_out, options, advance)
+    image = _image_scaling(examples)
+    see = _looker(torch, examples, image)
+    shape = None if examples.images is None else examples.images.pixels.shape[1:]
+    network = make_network(torch, x.shape[1], y.shape[1], options, shape)
+    kept = torch.nonzero(~held_out).flatten()
+    left = torch.nonzero(held_out).flatten()
+    train_loss = _train(torch, network, (x, y, weights, see), kept, options, advance)
     with torch.no_grad():
-        held_out_loss = float(_loss(network(x[held_out]), y[held_out], weights[held_out]))
-    return Fitted(order, scalings, output, _layers(torch, network), train_loss, held_out_loss)
+        found = network(x[left], see(left))
+        held_out_loss = float(_loss(found, y[left], weights[left]))
+    eye, layers = layers_of(torch, network)
+    return Fitted(order, scalings, output, layers, train_loss, held_out_loss, eye, image)
+
+
+def _image_scaling(examples: Examples) -> Scaling | None:
+    if examples.images is None:
+        return None
+    return Scaling.of(examples.images.pixels.transpose(0, 2, 3, 1).astype(np.float64))
+
+
+def _looker(torch: Any, examples: Examples, scaling: Scaling | None) -> Callable[[Any], Any]:
+    """Return what gives the normalised images of some examples; None where there are none."""
+    if examples.images is None or scaling is None:
+        return lambda rows: None
+    pixels = torch.from_numpy(examples.images.pixels)
+    mean, std = (torch.from_numpy(v).reshape(3, 1, 1) for v in (scaling.mean, scaling.std))
+    return lambda rows: (pixels[rows].float() - mean) / std
 
 
 def _train(
     torch: Any,
     network: Any,
-    x: Any,
-    y: Any,
-    weights: Any,
-    chosen: Any,
+    data: tuple[Any, Any, Any, Callable[[Any], Any]],
+    kept: Any,
     options: TrainOptions,
     advance: Callable[[int, int], None],
 ) -> float:
-    x, y, weights = x[chosen], y[chosen], weights[chosen]
+    x, y, weights, see = data
     optimiser = torch.optim.AdamW(
         network.parameters(), lr=options.learning_rate, weight_decay=options.weight_decay
     )
-    batches = max(1, len(x) // options.batch)
+    batches = max(1, len(kept) // options.batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, options.learning_rate, total_steps=options.epochs * batches
     )
     loss_of_epoch = float('nan')
     for epoch in range(options.epochs):
-        shuffled = torch.randperm(len(x))
+        shuffled = kept[torch.randperm(len(kept))]
         losses = []
         for part in torch.tensor_split(shuffled, batches):
             noisy = x[part] + options.noise * torch.randn_like(x[part])
-            loss = _loss(network(noisy), y[part], weights[part])
+            loss = _loss(network(noisy, see(part)), y[part], weights[part])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -107,22 +129,6 @@ def _train(
 
 def _loss(found: Any, wanted: Any, weights: Any) -> Any:
     return (weights * (found - wanted) ** 2).sum() / weights.sum().clamp(min=1.0)
-
-
-def _network(torch: Any, width_in: int, width_out: int, options: TrainOptions) -> Any:
-    widths = [width_in, *[options.hidden] * options.layers]
-    modules: list[Any] = []
-    for before, after in zip(widths, widths[1:], strict=False):
-        modules += [torch.nn.Linear(before, after), torch.nn.ReLU()]
-    return torch.nn.Sequential(*modules, torch.nn.Linear(widths[-1], width_out))
-
-
-def _layers(torch: Any, network: Any) -> tuple[Layer, ...]:
-    linear = [module for module in network if isinstance(module, torch.nn.Linear)]
-    return tuple(
-        (module.weight.detach().numpy().copy(), module.bias.detach().numpy().copy())
-        for module in linear
-    )
 
 
 def _held_out(examples: Examples, seed: int) -> NDArray[np.bool_]:

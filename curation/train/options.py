@@ -19,6 +19,8 @@ class TrainOptions:
     """
 
     inputs: tuple[str, ...] = ('cube', 'load')
+    camera: str = ''                # one that it looks through, none where empty
+    image_width: int = 40           # pixels, about
     rate: Fraction = Fraction(20)
     steps: int = 16
     executed: int = 8

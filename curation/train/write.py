@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from curation.train.examples import Examples
 from curation.train.fit import Fitted
+from curation.train.network import STRIDE
 from curation.train.options import TrainOptions
 from teleop_bridge.exceptions import MissingDependencyError
 from teleop_bridge.policy.onnx import METADATA_KEY, STATE
@@ -28,7 +29,7 @@ def description(
 ) -> dict[str, Any]:
     """Return what the checkpoint will say of itself; its graph gives positions as they are."""
     joints = examples.names[STATE]
-    return {
+    about: dict[str, Any] = {
         'joints': joints,
         'inputs': {name: name for name in fitted.order},
         'names': {name: examples.names[name] for name in fitted.order},
@@ -44,6 +45,20 @@ def description(
         'episodes': int(examples.episode.max()) + 1,
         'seed': options.seed,
     }
+    if examples.images is not None and fitted.image is not None:
+        camera = examples.images.stream
+        height, width = examples.images.full_size
+        about['inputs'][camera] = camera
+        about['names'][camera] = ['red', 'green', 'blue']
+        # Of shape (3, 1, 1), which fits frames with their channels first.
+        about['normalisation'][camera] = {
+            'mean': fitted.image.mean.reshape(3, 1, 1).tolist(),
+            'std': fitted.image.std.reshape(3, 1, 1).tolist(),
+        }
+        about['image'] = {
+            'input': camera, 'height': height, 'width': width, 'pool': examples.images.pool,
+        }  # fmt: skip
+    return about
 
 
 def write_checkpoint(fitted: Fitted, about: dict[str, Any], path: Path) -> None:
@@ -65,7 +80,21 @@ def write_checkpoint(fitted: Fitted, about: dict[str, Any], path: Path) -> None:
         'chunk': np.array([-1, steps, joints], np.int64),
         'first': np.array([1], np.int64),
     }
-    nodes = [helper.make_node('Concat', list(fitted.order), ['x0'], axis=1)]
+    inputs = [
+        helper.make_tensor_value_info(
+            name, onnx.TensorProto.FLOAT, ['batch', len(fitted.inputs[name].mean)]
+        )
+        for name in fitted.order
+    ]
+    nodes, seen = [], []
+    if image := about.get('image'):
+        shape = ['batch', 3, image['height'], image['width']]
+        inputs.append(
+            helper.make_tensor_value_info(image['input'], onnx.TensorProto.FLOAT, shape)
+        )
+        nodes = _eye_nodes(helper, fitted, image, constants)
+        seen = ['seen']
+    nodes.append(helper.make_node('Concat', [*fitted.order, *seen], ['x0'], axis=1))
     for index, (weight, bias) in enumerate(fitted.layers):
         constants |= {f'w{index}': weight, f'b{index}': bias}
         is_last = index == len(fitted.layers) - 1
@@ -76,7 +105,7 @@ def write_checkpoint(fitted: Fitted, about: dict[str, Any], path: Path) -> None:
         if not is_last:
             nodes.append(helper.make_node('Relu', [out], [f'x{index + 1}']))
     # What was learnt are moves away from the measured joints: restore both, and add them.
-    for kind, inputs, result in (
+    for kind, operands, result in (
         ('Reshape', [last, 'chunk'], 'scaled'),
         ('Mul', ['scaled', 'output_std'], 'centred'),
         ('Add', ['centred', 'output_mean'], 'moves'),
@@ -85,16 +114,13 @@ def write_checkpoint(fitted: Fitted, about: dict[str, Any], path: Path) -> None:
         ('Unsqueeze', ['measured', 'first'], 'here'),
         ('Add', ['moves', 'here'], 'action'),
     ):
-        nodes.append(helper.make_node(kind, inputs, [result]))
-    real = onnx.TensorProto.FLOAT
+        nodes.append(helper.make_node(kind, operands, [result]))
+    shape = ['batch', steps, joints]
     graph = helper.make_graph(
         nodes,
         'policy',
-        [
-            helper.make_tensor_value_info(name, real, ['batch', len(fitted.inputs[name].mean)])
-            for name in fitted.order
-        ],
-        [helper.make_tensor_value_info('action', real, ['batch', steps, joints])],
+        inputs,
+        [helper.make_tensor_value_info('action', onnx.TensorProto.FLOAT, shape)],
         [numpy_helper.from_array(value, name) for name, value in constants.items()],
     )
     model = helper.make_model(
@@ -105,6 +131,32 @@ def write_checkpoint(fitted: Fitted, about: dict[str, Any], path: Path) -> None:
     partial = path.with_name(f'{path.name}.{os.getpid()}')
     partial.write_bytes(model.SerializeToString())
     os.replace(partial, path)
+
+
+def _eye_nodes(
+    helper: Any, fitted: Fitted, image: dict[str, Any], constants: dict[str, NDArray[Any]]
+) -> list[Any]:
+    """Pool the frame as training did, then convolve; adds the weights to the constants."""
+    pool = [image['pool']] * 2
+    nodes = [
+        helper.make_node(
+            'AveragePool', [image['input']], ['e0'], kernel_shape=pool, strides=pool
+        )
+    ]
+    for index, (weight, bias) in enumerate(fitted.eye):
+        constants |= {f'ew{index}': weight, f'eb{index}': bias}
+        nodes += [
+            helper.make_node(
+                'Conv',
+                [f'e{index}', f'ew{index}', f'eb{index}'],
+                [f'c{index}'],
+                strides=[STRIDE, STRIDE],
+                pads=[weight.shape[2] // 2] * 4,
+            ),
+            helper.make_node('Relu', [f'c{index}'], [f'e{index + 1}']),
+        ]
+    nodes.append(helper.make_node('Flatten', [f'e{len(fitted.eye)}'], ['seen']))
+    return nodes
 
 
 def episodes_hash(ids: Sequence[str]) -> str:

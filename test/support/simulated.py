@@ -11,7 +11,7 @@ from curation.align.episode import Episode
 from curation.align.load import load_episode
 from curation.align.options import AlignOptions
 from recorder.headless import Attempt, HeadlessRig
-from recorder.headless_cameras import headless_variant
+from recorder.headless_cameras import headless_variant, HeadlessCameras
 from recorder.headless_session import HeadlessSession
 from teleop_bridge.resources import data_file
 from teleop_bridge.rig.loader import load_rig
@@ -22,18 +22,25 @@ RIG_FILE = data_file('config/rigs/so101_sim.yaml')
 TASKS_FILE = data_file('config/tasks/pick_place.yaml')
 
 
-def simulate(output: Path, attempts: list[Attempt], session_id: str = 's') -> list[Path]:
-    """Record attempts into bags without cameras; the policy of some is the flawed one."""
-    rig = headless_variant(load_rig(RIG_FILE))
+def simulate(
+    output: Path, attempts: list[Attempt], *, cameras: tuple[int, int] = (0, 0)
+) -> list[Path]:
+    """Record attempts into bags, cameras of a size; the policy of some is the flawed one."""
+    rig = headless_variant(load_rig(RIG_FILE), width=cameras[0], height=cameras[1])
     tasks = load_tasks(TASKS_FILE)
     task = tasks.task('pick_place')
     session = HeadlessSession(
-        HeadlessRig(rig, task, policy=FlawedPolicy(rig)),
+        HeadlessRig(
+            rig,
+            task,
+            policy=FlawedPolicy(rig),
+            cameras=HeadlessCameras(rig) if cameras[0] else None,
+        ),
         rig,
         tasks,
         task,
         output=output,
-        session_id=session_id,
+        session_id='s',
         operator_id='op',
     )
     return [session.record(attempt)[1].path for attempt in attempts]
