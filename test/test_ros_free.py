@@ -17,6 +17,8 @@ IMPORT_ALL = """
 import importlib
 import sys
 
+from teleop_bridge.exceptions import MissingDependencyError
+
 ROS = ('ament_index_python', 'launch', 'launch_ros', 'rclpy', 'rosbag2_py', 'rosidl', 'rpyutils',
        'teleop_flywheel', 'tf2_ros')
 
@@ -36,6 +38,8 @@ for name in sys.argv[1:]:
         importlib.import_module(name)
     except ModuleNotFoundError as error:
         failed[name] = str(error)
+    except MissingDependencyError:
+        pass  # an optional library that is not installed here
 for name, error in failed.items():
     print(f'{name}: {error}')
 sys.exit(bool(failed))
