@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict
 import shutil
 import threading
 from typing import Any
@@ -18,62 +17,13 @@ from recorder.episode import ClosedEpisode, discard, EpisodeRecorder, verify
 from recorder.evaluation import Trial
 from recorder.facts import EndReason, SessionFacts, software_version, write_session_file
 from recorder.gate import disk_faults, DiskState, Fault, stream_faults
-from recorder.session import Due, Kept, Plan, Session
+from recorder.options import Outcome, RecorderOptions, Status
+from recorder.session import Due, Kept, Session
 from recorder.timesync import kernel_sync
 from teleop_bridge.clock import NANOSECONDS, SessionClock
 from teleop_bridge.exceptions import FlywheelError
-from teleop_bridge.rig.schema import Rig
 from teleop_bridge.rig.tasks import Task
 from teleop_bridge.vocabulary import Grade, SessionKind, SessionState
-
-
-@dataclass(frozen=True)
-class RecorderOptions:
-    """What one session of recording is made with."""
-
-    rig: Rig
-    output: Path
-    session_id: str
-    operator_id: str = ''
-    consent: bool = True
-    kind: SessionKind = SessionKind.COLLECTION
-    task: Task | None = None
-    tasks_text: str = ''
-    checks_text: str = ''
-    policy_checkpoint: str = ''
-    storage: str = ''  # rosbag2, mcap or empty for the better one
-    disk_floor: int = 1_000_000_000  # bytes; below it the episode in hand is closed
-    plan: Plan = field(default_factory=Plan)
-    trials: tuple[Trial, ...] = ()  # of an evaluation
-    write_rate: float = 0.0  # bytes per second that the disk takes, 0 if not measured
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a command did, in one line, and to which bag."""
-
-    message: str
-    bag: Path | None = None
-    episode_id: str = ''
-
-
-@dataclass(frozen=True)
-class Status:
-    """The recorder at one instant; times in ns."""
-
-    state: SessionState
-    since_ns: int
-    limit_ns: int
-    location: str
-    episode_index: int
-    block: int
-    done: int
-    target: int
-    bag: Path | None
-    grade: str
-    messages: int
-    lost: int
-    message: str
 
 
 class Controller:
