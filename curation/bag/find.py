@@ -11,13 +11,15 @@ from curation.bag.files import STORAGE_SUFFIXES
 from curation.exceptions import BagError
 from recorder.bag.metadata import FILE_NAME
 from recorder.episode import DISCARDED
+from recorder.resume import RECOVERED
 
 
 def find_bags(paths: Iterable[Path]) -> list[Path]:
     """Return the bags that ``paths`` are or hold, in order of name.
 
     A folder with a metadata.yaml or storage files is a bag; other folders are searched, but for
-    hidden and discarded ones. Raises BagError for a path that is none and holds none.
+    hidden and discarded ones and torn bags that were rebuilt. Raises BagError for a path that is
+    no bag and holds none.
     """
     found: list[Path] = []
     for path in paths:
@@ -37,5 +39,11 @@ def _search(path: Path) -> Iterable[Path]:
         yield path
         return
     for entry in entries:
-        if entry.is_dir() and not entry.name.startswith('.') and entry.name != DISCARDED:
+        if entry.is_dir() and not _left_out(entry):
             yield from _search(entry)
+
+
+def _left_out(folder: Path) -> bool:
+    """Tell whether a folder is hidden, discarded, or a torn bag that was rebuilt beside it."""
+    rebuilt = folder.with_name(folder.name + RECOVERED) / FILE_NAME
+    return folder.name.startswith('.') or folder.name == DISCARDED or rebuilt.is_file()
