@@ -71,7 +71,9 @@ def moved(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
         window = cv2.createHanningWindow(usual.shape[::-1], cv2.CV_32F)
         for summary in having:
             camera = summary.cameras[name]
-            (x, y), response = cv2.phaseCorrelate(usual, camera.background, window)
+            # OpenCV windows its arguments in place
+            mine = camera.background.copy()
+            (x, y), response = cv2.phaseCorrelate(usual.copy(), mine, window)
             shift = float(np.hypot(x, y)) * camera.scale
             if shift > limits['pixels'] and response > limits['response']:
                 yield summary.find(

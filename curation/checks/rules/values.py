@@ -93,19 +93,20 @@ def joint_limits(view: View, limits: Limits) -> Iterator[Finding]:
                     break
 
 
-@collection_check('saturation', part=0.06, gain=14.0)
+@collection_check('saturation', part=0.1, gain=14.0, over=4.0, alone=0.28)
 def saturation(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find joints that are clipped: often exactly at their extreme, unlike in other episodes."""
     for group in same_joints(summaries):
         shares = np.array([s.extremes for s in group])
-        usual = (
-            np.percentile(shares, 90, axis=0)
-            if len(group) >= 5
-            else np.full(shares.shape[1], 0.02)
-        )
-        for summary, share in zip(group, shares, strict=True):
+        limit = np.full(shares.shape, limits['alone'])
+        if len(group) >= 5:
+            usual = limits['gain'] * np.percentile(shares, 90, axis=0)
+            top = np.sort(shares, axis=0)[-2:]
+            others = np.where(shares == top[1], top[0], top[1])  # the most of any other episode
+            limit = np.maximum(np.minimum(usual, limits['over'] * others), limits['part'])
+        for summary, share, most in zip(group, shares, limit, strict=True):
             rests = summary.high - summary.low < 0.02
-            over = np.where(rests, 0, share / np.maximum(usual * limits['gain'], limits['part']))
+            over = np.where(rests, 0, share / most)
             worst = int(np.argmax(over))
             if over[worst] > 1:
                 yield summary.find(
@@ -113,6 +114,6 @@ def saturation(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding
                     f"joint '{summary.names[worst]}' is exactly at its extreme in "
                     f'{share[worst]:.0%} of the samples',
                     value=share[worst],
-                    threshold=max(usual[worst] * limits['gain'], limits['part']),
+                    threshold=most[worst],
                     advice='look for a clipped signal or a joint at its stop',
                 )
