@@ -20,8 +20,8 @@ class SessionKind(str, Enum):
     """What a session is for."""
 
     COLLECTION = 'collection'
-    EVALUATION = 'evaluation'   # graded, checkpoints blinded
-    DRY_RUN = 'dry_run'         # nothing is recorded
+    EVALUATION = 'evaluation'  # graded, checkpoints blinded
+    DRY_RUN = 'dry_run'  # nothing is recorded
 
 
 class InterventionKind(str, Enum):

@@ -79,8 +79,9 @@ def joints(
 
 def images(stamps: Iterable[int]) -> Messages:
     """Return 8 x 6 images whose pixels are all 100 and the image's number."""
+    shades = [np.full((6, 8, 3), 100 + i % 100, np.uint8) for i in range(100)]
     return [
-        (stamp + 5 * MS, image(stamp, np.full((6, 8, 3), 100 + i % 100, np.uint8), encoding='rgb8'))
+        (stamp + 5 * MS, image(stamp, shades[i % 100], encoding='rgb8'))
         for i, stamp in enumerate(stamps)
     ]
 
