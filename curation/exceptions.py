@@ -46,6 +46,14 @@ class ExportError(CurationError):
     """A dataset can't be written as asked, or what was written does not read back as it should."""
 
 
+class CatalogError(CurationError):
+    """A catalog can't be opened, or does not hold what was asked for."""
+
+
+class ManifestError(CurationError):
+    """A manifest or model registry is not as expected, or its episodes are not as frozen."""
+
+
 class ScenarioError(CurationError):
     """A scenario library, its results or an episode that it names is not as expected."""
 

@@ -23,6 +23,8 @@ VERBS = {
     'check': ('curation.cli.check', 'find what is wrong with bags or datasets'),
     'rig': ('curation.cli.rig', 'draft a rig file from a bag, or check one'),
     'score': ('curation.cli.score', 'score episodes against each other'),
+    'ingest': ('curation.cli.ingest', 'bring bags into a catalog'),
+    'ask': ('curation.cli.ask', 'answer a question about the episodes of a catalog'),
     'convert': ('curation.cli.convert', 'align bags and export them as a dataset'),
     'export': ('curation.cli.export', 'align bags and write them for a trainer'),
     'offload': ('curation.cli.offload', 'copy bags to another disk or host, verified by content'),
