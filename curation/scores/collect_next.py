@@ -55,7 +55,7 @@ def propose(known: Points, candidates: Points, count: int) -> list[tuple[int, fl
 
 
 def places(task: Task) -> Points:
-    """Return reachable object places (c, 2), m, in the base frame: a grid over the task's mat.
+    """Return a grid (c, 2) over the task's mat: where objects can lie, m, in the base frame.
 
     The mat is the convex hull of the task's locations that have coordinates; (0, 2) where fewer
     than three do.
