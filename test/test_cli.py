@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from curation.checks.finding import Finding, Severity
 from curation.cli import info
+from curation.cli.demo import episodes_by_check
 from curation.cli.exits import Exit
 from curation.cli.main import main, VERBS
 from support.bags import write_bag
@@ -100,3 +102,17 @@ def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str
         main([verb, '--help'])
     assert ended.value.code == 0
     assert f'flywheel {verb}' in capsys.readouterr().out
+
+
+def test_the_demo_counts_the_episodes_that_a_check_warns_of() -> None:
+    def find(check: str, episode: str, severity: Severity = Severity.WARNING) -> Finding:
+        return Finding(check, severity, episode, '', 0, 0, 0.0, 0.0, '', '')
+
+    findings = [
+        find('recorder_stall', 'a'), find('gap', 'a'), find('gap', 'a'), find('gap', 'b'),
+        find('lag', 'a', Severity.NOTE),
+    ]
+    assert episodes_by_check(findings, Severity.WARNING) == (
+        'gap in 2 episodes, recorder stall in 1 episode'
+    )
+    assert episodes_by_check(findings, Severity.ERROR) == 'none'

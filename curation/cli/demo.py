@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 import signal
 from types import FrameType
 
-from curation.checks.finding import Severity
+from curation.checks.finding import Finding, Severity
 from curation.cli.exits import Exit
 from curation.cli.output import Output
 from curation.demo.plan import PLAN
@@ -76,11 +77,8 @@ def _print(output: Output, out: Path, recorded: list[Recorded], refined: Refined
             for score, entry in zip(refined.scores, kept, strict=True)
         ],
     )
-    counts = Counter(finding.severity for finding in refined.findings)
-    output.line(
-        f'checks: {counts[Severity.ERROR]} errors, {counts[Severity.WARNING]} warnings '
-        '(each in the report, with advice)'
-    )
+    for severity in (Severity.ERROR, Severity.WARNING):
+        output.line(f'{severity.value + "s":<21} {episodes_by_check(refined.findings, severity)}')
     for entry in recorded:
         if not entry.episode_id:
             output.line(f'cancelled and kept apart: {entry.attempt.title}')
@@ -101,6 +99,16 @@ def _print(output: Output, out: Path, recorded: list[Recorded], refined: Refined
             **{what.split(' ')[0]: str(where) for what, where in places.items()},
         }
     )
+
+
+def episodes_by_check(findings: Sequence[Finding], severity: Severity) -> str:
+    """Say how many episodes each check found something of this severity in."""
+    found = {(f.check, f.episode) for f in findings if f.severity is severity}
+    counts = Counter(check for check, _ in found)
+    return ', '.join(
+        f"{check.replace('_', ' ')} in {count} episode{'s' * (count > 1)}"
+        for check, count in counts.most_common()
+    ) or 'none'
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
