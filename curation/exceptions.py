@@ -50,6 +50,10 @@ class CatalogError(CurationError):
     """A catalog can't be opened, or does not hold what was asked for."""
 
 
+class RulesError(CurationError):
+    """Rules would drop a whole task, or everything."""
+
+
 class ManifestError(CurationError):
     """A manifest or model registry is not as expected, or its episodes are not as frozen."""
 

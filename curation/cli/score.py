@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 
 from curation.cli.exits import Exit
 from curation.cli.output import Output
 from curation.cli.paths import add_alignment, add_bags, aligned
+from curation.scores.rules import load_rules
 from curation.scores.score import score_all
 from curation.scores.verdict import judge
 
@@ -18,13 +20,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_bags(parser)
     add_alignment(parser)
+    parser.add_argument('--rules', type=Path, help='rules file (the installed one)')
 
 
 def run(arguments: argparse.Namespace, output: Output) -> Exit:
     """Score all episodes against each other."""
     failures: list[str] = []
     scores = score_all(list(aligned(arguments, output, failures)))
-    judgements = [judge(score, scores) for score in scores]
+    rules = load_rules(arguments.rules)
+    judgements = [judge(score, scores, rules) for score in scores]
     output.table(
         ('episode', 'grade', 'duration', 'of median', 'smoothness', 'coverage', 'verdict', 'why'),
         [

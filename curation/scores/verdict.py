@@ -1,38 +1,23 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""Keep, review or drop, and why: plain rules over a score, and sentences for the operator."""
+"""Keep, review or drop, and why: rules over a score among others, sentences for the operator."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
+from curation.scores.rules import Facts, load_rules, Rules, Verdict
 from curation.scores.score import Score
-from teleop_bridge.vocabulary import Grade
+
+__all__ = ['Judgement', 'Verdict', 'facts_of', 'judge', 'roughness']
 
 FEW = 4  # episodes of a task below which nothing is compared with the others
-
-
-class Verdict(str, Enum):
-    """What to do with an episode."""
-
-    KEEP = 'keep'
-    REVIEW = 'review'
-    DROP = 'drop'
-
-
-@dataclass(frozen=True)
-class Rules:
-    """Thresholds of the verdict."""
-
-    slow_ratio: float = 1.6         # duration against the task's median
-    fast_ratio: float = 0.5
-    rough_distance: float = 3.0     # below the task's median smoothness, in robust deviations
-    near_copy: float = 0.005        # of an earlier initial state, in its unit
+_LEAST_DEVIATION = 0.3  # of smoothness: differences below it are nobody's fault
 
 
 @dataclass(frozen=True)
@@ -44,49 +29,64 @@ class Judgement:
     sentences: tuple[str, ...]
 
 
-def judge(score: Score, among: Sequence[Score], rules: Rules = Rules()) -> Judgement:
+def judge(score: Score, among: Sequence[Score], rules: Rules | None = None) -> Judgement:
     """Judge one score among those of its task, itself included or not."""
     peers = [other for other in among if other.task == score.task]
-    drop = ['the operator graded it a failure'] if score.grade == Grade.FAILURE.value else []
-    review = _flags(score, peers, rules)
-    verdict = Verdict.DROP if drop else Verdict.REVIEW if review else Verdict.KEEP
-    return Judgement(verdict, (*drop, *review), tuple(_sentences(score, peers, review)))
+    verdict, reasons = (rules or load_rules()).decide(facts_of(score, peers))
+    return Judgement(verdict, reasons, tuple(_sentences(score, peers, verdict, reasons)))
 
 
-def _flags(score: Score, peers: Sequence[Score], rules: Rules) -> list[str]:
-    flags = []
-    if not score.grade:
-        flags.append('it has no grade')
-    if score.grade == Grade.PARTIAL.value:
-        flags.append('the task was done in part')
-    if score.problems or score.masked:
-        flags.append('messages were lost or too old')
-    if score.unnamed_interventions:
-        flags.append('an intervention has no reason yet')
-    if len(peers) >= FEW:
-        if score.duration_ratio > rules.slow_ratio:
-            flags.append(f"it took {score.duration_ratio:.1f} times the task's median")
-        if score.duration_ratio < rules.fast_ratio:
-            flags.append(f"it took only {score.duration_ratio:.1f} of the task's median")
-        if _roughness(score, peers) > rules.rough_distance:
-            flags.append('it is much less smooth than the others')
-    if score.coverage_gain < rules.near_copy:
-        flags.append('its initial state is nearly one that was recorded before')
-    return flags
+def facts_of(score: Score, peers: Sequence[Score]) -> Facts:
+    """Return what rules can ask of a score among the scores of its task."""
+    rankings = np.array([peer.smoothness.ranking for peer in peers])
+    durations = np.array([peer.duration_s for peer in peers])
+    return {
+        'task': score.task,
+        'grade': score.grade,
+        'operator': score.operator_id,
+        'location': score.location,
+        'duration_s': score.duration_s,
+        'duration_ratio': score.duration_ratio,
+        'duration_percentile': percentile(score.duration_s, durations),
+        'smoothness': score.smoothness.ranking,
+        'smoothness_percentile': percentile(score.smoothness.ranking, rankings),
+        'roughness': roughness(score.smoothness.ranking, rankings),
+        'coverage_gain': score.coverage_gain,
+        'grasps': score.grasps,
+        'idle_share': score.idle_share,
+        'human_share': score.human_share,
+        'interventions': score.interventions,
+        'unnamed_interventions': score.unnamed_interventions,
+        'lost': score.problems + score.masked,
+        'peers': len(peers),
+    }
 
 
-def _roughness(score: Score, peers: Sequence[Score]) -> float:
-    """Return how far below the peers' median it lies, in robust standard deviations."""
-    values = np.array([peer.smoothness.ranking for peer in peers])
-    values = values[np.isfinite(values)]
-    if len(values) < FEW or not math.isfinite(score.smoothness.ranking):
-        return 0.0
-    median = float(np.median(values))
-    deviation = max(1.4826 * float(np.median(np.abs(values - median))), 0.3)
-    return (median - score.smoothness.ranking) / deviation
+def percentile(value: float, values: NDArray[np.float64]) -> float:
+    """Return the share of known values (n,) that are at most value, in percent; NaN for few."""
+    known = values[np.isfinite(values)]
+    if len(known) < FEW or not math.isfinite(value):
+        return math.nan
+    return float(100 * np.mean(known <= value))
 
 
-def _sentences(score: Score, peers: Sequence[Score], review: list[str]) -> list[str]:
+def roughness(value: float, values: NDArray[np.float64]) -> float:
+    """Return how far a smoothness lies below the median of (n,), in robust deviations.
+
+    The deviation is 1.4826 times the median absolute one, which is the standard deviation of
+    normal values, and at least 0.3. NaN where fewer than four are known.
+    """
+    known = values[np.isfinite(values)]
+    if len(known) < FEW or not math.isfinite(value):
+        return math.nan
+    median = float(np.median(known))
+    deviation = max(1.4826 * float(np.median(np.abs(known - median))), _LEAST_DEVIATION)
+    return (median - value) / deviation
+
+
+def _sentences(
+    score: Score, peers: Sequence[Score], verdict: Verdict, reasons: Sequence[str]
+) -> list[str]:
     sentences = []
     if score.grasps is not None and score.grasps > 1:
         sentences.append(f'{score.grasps} grasp attempts.')
@@ -96,7 +96,7 @@ def _sentences(score: Score, peers: Sequence[Score], review: list[str]) -> list[
     if score.interventions:
         plural = '' if score.interventions == 1 else 's'
         sentences.append(f'{score.interventions} intervention{plural}.')
-    if not sentences and not review:
+    if not sentences and verdict is Verdict.KEEP:
         sentences.append('A clean episode.')
-    sentences.extend(f'{flag[0].upper()}{flag[1:]}.' for flag in review)
+    sentences.extend(f'{reason[0].upper()}{reason[1:]}.' for reason in reasons)
     return sentences
