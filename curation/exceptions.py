@@ -54,6 +54,10 @@ class RulesError(CurationError):
     """Rules would drop a whole task, or everything."""
 
 
+class AnnotationError(CurationError):
+    """An annotation says nothing that can be said of an episode, or can't be written."""
+
+
 class ManifestError(CurationError):
     """A manifest or model registry is not as expected, or its episodes are not as frozen."""
 

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from teleop_bridge.exceptions import MissingDependencyError
 
 FILE_NAME = 'catalog.sqlite'
 _PATIENCE_S = 60  # SQLite: how long to wait for another process that writes
-_MIGRATING = 0x7F1EE1  # PostgreSQL: the advisory lock of who changes the schema
+_MOST_VALUES = 10_000  # of one statement
+_MIGRATING, _WRITING = 0x7F1EE1, 0x7F1EE2  # PostgreSQL's advisory locks: schema, rows
 
 
 def open_catalog(where: str | Path) -> Engine:
@@ -46,6 +48,18 @@ def open_catalog(where: str | Path) -> Engine:
     return engine
 
 
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """Begin a transaction that writes, one at a time, so that none can deadlock with another.
+
+    Reading bags takes far longer than writing what was found, and SQLite allows no more anyway.
+    """
+    with engine.begin() as connection:
+        if connection.dialect.name == 'postgresql':
+            connection.execute(text(f'SELECT pg_advisory_xact_lock({_WRITING})'))
+        yield connection
+
+
 def upsert(
     connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, merge: bool = False
 ) -> None:
@@ -68,6 +82,13 @@ def upsert(
     else:
         statement = statement.on_conflict_do_nothing(index_elements=keys)
     connection.execute(statement, [{k: storable(v) for k, v in row.items()} for row in rows])
+
+
+def chunks(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Yield ids in parts that fit in one statement, always in the same order."""
+    ordered = sorted(set(ids))
+    for begin in range(0, len(ordered), _MOST_VALUES):
+        yield ordered[begin : begin + _MOST_VALUES]
 
 
 def storable(value: Any) -> Any:

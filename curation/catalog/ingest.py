@@ -14,8 +14,9 @@ from typing import Any
 from sqlalchemy import Connection, delete, Engine, func, select, update
 
 from curation.bag.find import find_bags
-from curation.catalog.database import upsert
+from curation.catalog.database import chunks, upsert, writing
 from curation.catalog.record import read_record, Record, Row, size_of
+from curation.catalog.reviewed import apply_annotations, take_annotations
 from curation.catalog.tables import (
     EPISODES,
     FILES,
@@ -54,7 +55,7 @@ def ingest(
     """Read the bags that are new or changed; a bag that fails is named and does not stop it."""
     bags = [path.absolute() for path in find_bags(paths)]
     states = {str(bag): _state(bag) for bag in bags}
-    with engine.begin() as connection:
+    with writing(engine) as connection:
         _forget_gone(connection, paths, bags)
         rows = connection.execute(select(FILES)).mappings()
         seen = {r['path']: (r['bytes'], r['changed_ns']) for r in rows if not r['error']}
@@ -74,12 +75,19 @@ def ingest(
             pending = []
         advance(known + done, len(bags))
     _write(engine, pending)
+    with writing(engine) as connection:
+        take_annotations(connection, data_folders(paths))
     return Ingested(len(todo) - len(failures), known, failures)
+
+
+def data_folders(paths: Sequence[Path]) -> list[Path]:
+    """Return the folders among the paths: those that have small files beside their bags."""
+    return sorted({path.absolute() for path in paths if path.is_dir()})
 
 
 def clear(engine: Engine) -> None:
     """Throw every row away; the bags give them back."""
-    with engine.begin() as connection:
+    with writing(engine) as connection:
         for table in reversed(METADATA.sorted_tables):
             connection.execute(delete(table))
 
@@ -94,10 +102,10 @@ def write_records(connection: Connection, records: Iterable[Record]) -> None:
         table = METADATA.tables[name]
         keys = [column.name for column in table.primary_key]
         rows = {tuple(row[k] for k in keys): row for r in records for row in r.tables[name]}
-        # always in the same order: two processes that write the same rows can't block each other
         upsert(connection, table, [rows[key] for key in sorted(rows)], merge=name != 'episodes')
     for table in _OWNED:
         upsert(connection, table, [row for r in records for row in r.tables[table.name]])
+    apply_annotations(connection, ids)
 
 
 def _read(
@@ -130,7 +138,7 @@ def _state(bag: Path) -> tuple[int, int]:
 def _write(engine: Engine, pending: Sequence[tuple[Record | None, Row]]) -> None:
     if not pending:
         return
-    with engine.begin() as connection:
+    with writing(engine) as connection:
         write_records(connection, [record for record, _ in pending if record])
         files = sorted((file for _, file in pending), key=lambda file: str(file['path']))
         paths = [str(file['path']) for file in files]
@@ -156,10 +164,11 @@ def _forget_gone(connection: Connection, paths: Sequence[Path], bags: Sequence[P
 
 def _settle(connection: Connection, ids: Collection[str]) -> None:
     """Name of several copies of an episode the same one, and forget those that have none left."""
-    chosen = EPISODES.c.id.in_(sorted(ids))
     first = (
         select(func.min(FILES.c.path)).where(FILES.c.episode_id == EPISODES.c.id).scalar_subquery()
     )
     held = select(FILES.c.episode_id).where(FILES.c.episode_id == EPISODES.c.id).exists()
-    connection.execute(delete(EPISODES).where(chosen, ~held))
-    connection.execute(update(EPISODES).where(chosen).values(path=first))
+    for part in chunks(ids):
+        chosen = EPISODES.c.id.in_(part)
+        connection.execute(delete(EPISODES).where(chosen, ~held))
+        connection.execute(update(EPISODES).where(chosen).values(path=first))

@@ -19,6 +19,7 @@ from curation.align.load import rig_of
 from curation.align.options import AlignOptions, OnGap
 from curation.bag.reader import BagReader, open_bag
 from curation.checks.run import check_recordings
+from curation.scores.copies import outline
 from curation.scores.score import measure, Score
 from teleop_bridge.rig.schema import Rig
 
@@ -49,7 +50,7 @@ def read_record(path: Path, rig: Rig | None = None, source: str = '') -> Record:
     owned = {
         'streams': streams,
         'interventions': [_intervention(entry) for entry in episode.interventions],
-        'scores': [_score(measure(episode))],
+        'scores': [{**_score(measure(episode)), 'outline': outline(episode.state).tobytes()}],
         'findings': [
             {
                 'position': position,
@@ -119,6 +120,8 @@ def _facts(bag: BagReader, episode: Episode, size: int, source: str) -> Record:
                     'location': episode.facts.location,
                     'episode_index': int(session.get('episode_index', 0)),
                     'grade': episode.facts.grade,
+                    'recorded_grade': episode.facts.grade,
+                    'verdict': '',
                     'end_reason': str(ending.get('end_reason', '')),
                     'note': str(ending.get('note', '')),
                     'start_ns': int(episode.grid_ns[0]),
@@ -132,7 +135,8 @@ def _facts(bag: BagReader, episode: Episode, size: int, source: str) -> Record:
 
 def _intervention(entry: Any) -> Row:
     names = ('id', 'begin_ns', 'converged_ns', 'end_ns', 'trigger', 'kind', 'reason')
-    return {name: getattr(entry, name) for name in (*names, 'operator_id')}
+    row = {name: getattr(entry, name) for name in (*names, 'operator_id')}
+    return {**row, 'recorded_kind': entry.kind, 'recorded_reason': entry.reason}
 
 
 def _score(score: Score) -> Row:

@@ -73,7 +73,9 @@ EPISODES = Table(
     Column('checkpoint', Text, _key('policies.checkpoint'), nullable=False),
     Column('location', Text, nullable=False),
     Column('episode_index', Integer, nullable=False),
-    Column('grade', Text, nullable=False),
+    Column('grade', Text, nullable=False),  # after annotations
+    Column('recorded_grade', Text, nullable=False, server_default=''),
+    Column('verdict', Text, nullable=False, server_default=''),  # of a person, empty without one
     Column('end_reason', Text, nullable=False),
     Column('note', Text, nullable=False),
     Column('start_ns', BigInteger, nullable=False),
@@ -105,6 +107,8 @@ INTERVENTIONS = Table(
     Column('kind', Text, nullable=False),
     Column('reason', Text, nullable=False),
     Column('operator_id', Text, nullable=False),
+    Column('recorded_kind', Text, nullable=False, server_default=''),  # before annotations
+    Column('recorded_reason', Text, nullable=False, server_default=''),
 )
 
 SCORES = Table(
@@ -126,6 +130,7 @@ SCORES = Table(
     Column('problems', Integer, nullable=False),
     Column('coverage_basis', Text, nullable=False),
     Column('initial', LargeBinary, nullable=False),  # little-endian float64
+    Column('outline', LargeBinary, nullable=False, server_default=''),  # and float32
 )
 
 FINDINGS = Table(
@@ -178,4 +183,17 @@ MODELS = Table(
     Column('manifest', Text, primary_key=True),
     Column('file', Text, nullable=False),
     Column('metrics', Text, nullable=False),  # JSON
+)
+
+ANNOTATIONS = Table(
+    'annotations',
+    METADATA,
+    Column('id', Text, primary_key=True),
+    Column('file', Text, nullable=False),
+    Column('position', BigInteger, nullable=False),  # line of the file
+    Column('episode_id', Text, nullable=False, index=True),
+    Column('at', Text, nullable=False),
+    Column('by', Text, nullable=False),
+    Column('what', Text, nullable=False),
+    Column('value', Text, nullable=False),  # JSON
 )

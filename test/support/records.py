@@ -10,6 +10,7 @@ from blake3 import blake3
 import numpy as np
 
 from curation.catalog.record import Record
+from curation.scores.copies import POINTS
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.resources import data_file
 
@@ -35,9 +36,11 @@ def make_record(
     location: str = 'near_centre',
     reasons: tuple[tuple[str, str], ...] = (),
     finding: str = '',
+    outline: float | None = None,
     **fields: Any,
 ) -> Record:
     """Return the rows of one episode; ``reasons`` are (kind, reason) of its interventions."""
+    outline = number if outline is None else outline
     episode_id = blake3(str(number).encode()).hexdigest()
     session = session or f's_{operator}_{int(day)}'
     start_ns = EPOCH_NS + round(day * DAY_NS) + (number % 10_000) * NANOSECONDS
@@ -67,6 +70,8 @@ def make_record(
                     'location': location,
                     'episode_index': number,
                     'grade': grade,
+                    'recorded_grade': grade,
+                    'verdict': '',
                     'end_reason': 'graded',
                     'note': '',
                     'start_ns': start_ns,
@@ -87,6 +92,8 @@ def make_record(
                     'kind': kind_of,
                     'reason': reason,
                     'operator_id': operator,
+                    'recorded_kind': kind_of,
+                    'recorded_reason': reason,
                 }
                 for index, (kind_of, reason) in enumerate(reasons)
             ],
@@ -108,6 +115,7 @@ def make_record(
                     'problems': 0,
                     'coverage_basis': 'object position (cube)',
                     'initial': np.array([*xy, 0.0], '<f8').tobytes(),
+                    'outline': (np.zeros((POINTS, 6), '<f4') + outline).tobytes(),
                 }
             ],
             'findings': [
