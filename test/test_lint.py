@@ -42,6 +42,10 @@ def test_ruff_finds_nothing() -> None:
     check('ruff', 'check', '--no-cache', '.')
 
 
+@pytest.mark.skipif(
+    sys.version_info < (3, 11),
+    reason='the newest NumPy for Python 3.10 lacks annotations that strict checking needs',
+)
 def test_types_are_whole_in_every_ros_free_module() -> None:
     check('mypy')
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import cv2
@@ -67,7 +68,7 @@ class ImageStatistics:
         std = np.sqrt(np.maximum(self._counts @ levels**2 / totals - mean**2, 0.0))
         ranks = np.cumsum(self._counts, axis=1)
         seen = self._counts > 0
-        rows = {
+        rows: dict[str, Iterable[np.float64]] = {
             'min': [levels[np.argmax(row)] for row in seen],
             'max': [levels[len(row) - 1 - np.argmax(row[::-1])] for row in seen],
             'mean': mean,
