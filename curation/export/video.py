@@ -97,10 +97,11 @@ def read_frames(path: Path, wanted: list[int], *, fps: int) -> Iterator[tuple[in
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
         depth = stream.codec_context.pix_fmt == DEPTH_CODEC.pix_fmt
+        assert stream.time_base is not None
         for number in wanted:
             container.seek(round(number / fps / stream.time_base), stream=stream)
             for frame in container.decode(stream):
-                assert frame.pts is not None and stream.time_base is not None
+                assert frame.pts is not None
                 if round(frame.pts * stream.time_base * fps) >= number:
                     yield number, frame.to_ndarray(format='gray12le' if depth else 'rgb24')
                     break

@@ -173,7 +173,7 @@ def _damped_step(
     jacobian: NDArray[np.float64], error: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     normal = jacobian.T @ jacobian + _DAMPING * np.eye(_ARM)
-    return np.linalg.solve(normal, jacobian.T @ error)
+    return np.asarray(np.linalg.solve(normal, jacobian.T @ error), np.float64)
 
 
 def _reachable_tilt(radius: float, z: float) -> float:
