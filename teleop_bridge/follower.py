@@ -72,7 +72,8 @@ class FollowerCore:
         self._last_wanted: Vector | None = None
         self._wanted_rate = np.zeros(len(self._names))
         self._approaching = True
-        self._stopped = False
+        self._stopped = ''  # why, until reset
+        self._moved = False  # by others than us, while it was stopped
 
     def human(self, sample: JointSample) -> None:
         """Take the human's proposal, in follower joints and the rig's order."""
@@ -106,11 +107,17 @@ class FollowerCore:
 
     def estop(self) -> None:
         """Stop and stay stopped until ``reset``."""
-        self._stopped = True
+        self._stopped = self._stopped or 'emergency stop'
+
+    def protective_stop(self) -> None:
+        """Stop as ``estop`` does: the robot has stopped by itself, and where is only measured."""
+        self._stopped, self._moved = "the robot's protective stop", True
 
     def reset(self) -> None:
         """Leave the stop: the follower approaches its source slowly."""
-        self._stopped = False
+        if self._moved and self._measured is not None:
+            self._limiter.seed(self._measured.positions)
+        self._stopped, self._moved = '', False
         self._approach()
 
     def step(self, now_ns: int) -> FollowerOutput:
@@ -122,7 +129,7 @@ class FollowerCore:
             self._limiter.seed(self._measured.positions)
         if self._stopped:
             self._approach()
-            return self._held(now_ns, 'emergency stop', dt_s=dt_s, phase=Phase.ESTOP)
+            return self._held(now_ns, self._stopped, dt_s=dt_s, phase=Phase.ESTOP)
         if self._pending_id is not None and self._aligned():
             self._begin_takeover(self._pending_id, now_ns)
         weight = self._authority.state(now_ns).weight

@@ -66,6 +66,11 @@ class BusArm:
         """Whether the bus is open."""
         return self._bus is not None
 
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Return the names of its joints, in the calibration's order."""
+        return tuple(self._calibration.servos)
+
     def open(self) -> None:
         """Open the bus and check that the calibration fits; raises DeviceError."""
         bus = self._make_bus()

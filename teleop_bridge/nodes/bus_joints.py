@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import datetime, timezone
 
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from teleop_bridge.bus.arm import BusArm, ReadResult
 from teleop_bridge.bus.device import BusDevice
+from teleop_bridge.exceptions import FlywheelError, RigError
 from teleop_bridge.joints import JointSample
 from teleop_bridge.nodes.convert import to_joint_state
 from teleop_bridge.nodes.qos import STREAM
 from teleop_bridge.nodes.session_clock import NodeClock
+from teleop_bridge.rig.schema import Rig, Role
 
 
 class BusJoints:
@@ -32,9 +35,10 @@ class BusJoints:
         topic: str,
         take: Callable[[JointSample], None],
     ) -> None:
+        device.check_age(datetime.now(timezone.utc))
         self.arm: BusArm = device.arm(clock.session)
         self._node = node
-        self._device = device
+        self.device = device
         self._time = clock
         self._take = take
         self._publisher = node.create_publisher(JointState, topic, STREAM)
@@ -49,13 +53,18 @@ class BusJoints:
     def values(self) -> dict[str, object]:
         """Return the bus's counters, for /diagnostics."""
         counters = self.arm.counters
-        return {
-            'bus reads': counters.reads,
-            'bus reads bridged': counters.bridged,
-            'bus reads lost': counters.lost,
-            'bus disconnects': counters.disconnects,
-            'bus last error': counters.last_error,
+        calibration = self.device.calibration
+        age_days = calibration.age_days(datetime.now(timezone.utc))
+        values = {
+            'reads': counters.reads,
+            'reads bridged': counters.bridged,
+            'reads lost': counters.lost,
+            'disconnects': counters.disconnects,
+            'last error': counters.last_error,
+            'calibration sha256': calibration.sha256,
+            'calibration age days': 'unknown' if age_days is None else f'{age_days:.0f}',
         }
+        return {f'{self.device.name} {key}': value for key, value in values.items()}
 
     def _poll(self) -> None:
         self.arm.clock = self._time.session
@@ -67,4 +76,34 @@ class BusJoints:
         if connected != self._connected:
             self._connected = connected
             what = 'answers again' if connected else f'is gone: {self.arm.counters.last_error}'
-            self._node.get_logger().warning(f'{self._device.name} {what}')
+            self._node.get_logger().warning(f'{self.device.name} {what}')
+
+
+def bus_joints(
+    node: Node,
+    devices: Iterable[BusDevice],
+    rig: Rig,
+    role: Role,
+    clock: NodeClock,
+    take: Callable[[JointSample], None],
+) -> tuple[BusJoints, ...]:
+    """Open arms, each on the stream that it names or on the only one of ``role``.
+
+    Raises RigError where that leaves it open, and DeviceError where an arm can't be used.
+    """
+    streams = {stream.name: stream.topic for stream in rig.by_role(role)}
+    opened: list[BusJoints] = []
+    try:
+        for device in devices:
+            name = device.stream or (next(iter(streams)) if len(streams) == 1 else '')
+            if name not in streams:
+                raise RigError(
+                    f'{rig.path}: devices.{device.name}.stream: expected one of '
+                    f"{', '.join(streams) or 'none'} (role {role.value}), found '{name}'"
+                )
+            opened.append(BusJoints(node, device, clock, topic=streams[name], take=take))
+    except FlywheelError:
+        for arm in opened:
+            arm.close()
+        raise
+    return tuple(opened)

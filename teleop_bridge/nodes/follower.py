@@ -7,24 +7,25 @@ from __future__ import annotations
 from collections.abc import Callable
 import sys
 
-import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from teleop_flywheel.msg import Authority, Intervention
 
-from teleop_bridge.bus.device import bus_device, require_joints
+from teleop_bridge.bus.device import bus_devices, require_joints
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.exceptions import JointError, RigError
 from teleop_bridge.follower import FollowerCore, FollowerOutput
 from teleop_bridge.joints import JointMerger, JointSample
 from teleop_bridge.latency import Latency
-from teleop_bridge.nodes.bus_joints import BusJoints
+from teleop_bridge.motion_lag import MotionLag
+from teleop_bridge.nodes.bus_joints import bus_joints, BusJoints
 from teleop_bridge.nodes.convert import to_joint_state, to_ns, to_stamp
 from teleop_bridge.nodes.health import Health, Report
-from teleop_bridge.nodes.outputs import make_output
+from teleop_bridge.nodes.outputs import make_outputs
 from teleop_bridge.nodes.parameters import declare, declare_rig
-from teleop_bridge.nodes.qos import EVENT, SENSOR, STREAM
+from teleop_bridge.nodes.qos import EVENT, LATCHED, SENSOR, STREAM
 from teleop_bridge.nodes.refusals import Refusals
 from teleop_bridge.nodes.run import run
 from teleop_bridge.nodes.session_clock import NodeClock
@@ -57,6 +58,7 @@ class FollowerNode(Node):
         self._core = FollowerCore(rig, human_first=driver != 'policy')
         self._refusals = Refusals(self)
         self._lag = Latency()
+        self._motion = MotionLag()
         self._last: FollowerOutput | None = None
         self._human_ns = 0
         self._missed = 0
@@ -68,18 +70,27 @@ class FollowerNode(Node):
         self._authority = self.create_publisher(Authority, authority.topic, STREAM)
         self._listen(rig, Role.HUMAN_PROPOSAL, self._on_human)
         self._listen(rig, Role.POLICY_PROPOSAL, self._core.policy)
-        self._bus: BusJoints | None = None
-        device = bus_device(rig, 'follower')
-        if device is not None:
-            require_joints(device, rig.joint_names, rig)
-            topic = _only(rig, Role.STATE).topic
-            self._bus = BusJoints(self, device, self._time, topic=topic, take=self._on_bus)
-            self._bus.arm.set_torque(True)
+        self._arms: tuple[BusJoints, ...] = ()
+        devices = bus_devices(rig, 'follower')
+        if devices:
+            require_joints(devices, rig.joint_names, rig)
+            merger = JointMerger(rig.joint_names)
+            self._arms = bus_joints(
+                self, devices, rig, Role.STATE, self._time, lambda s: self._on_bus(merger, s)
+            )
+            for arm in self._arms:
+                arm.arm.set_torque(True)
         else:
-            self._listen(rig, Role.STATE, self._core.measured)
-        self._output = make_output(
-            self, rig, period_ns=self._period_ns, arm=self._bus.arm if self._bus else None
+            self._listen(rig, Role.STATE, self._on_measured)
+        self._outputs = make_outputs(
+            self,
+            rig,
+            self._time,
+            period_ns=self._period_ns,
+            arms=[arm.arm for arm in self._arms],
         )
+        self._robot_stopped = False
+        self._watch_protective_stop(rig)
         for stream in rig.by_role(Role.INTERVENTION):
             self.create_subscription(Intervention, stream.topic, self._on_intervention, EVENT)
         for name, action_of in (
@@ -114,20 +125,47 @@ class FollowerNode(Node):
             )
 
     def destroy_node(self) -> None:
-        """Close the bus, if there is one, and end the node: servos keep their last goal."""
-        if self._bus is not None:
-            self._bus.close()
+        """Close the buses, if there are any, and end the node: servos keep their last goal."""
+        for arm in self._arms:
+            arm.close()
         super().destroy_node()
 
-    def _on_bus(self, sample: JointSample) -> None:
-        by_name = dict(zip(sample.names, sample.positions, strict=True))
-        positions = np.array([by_name[name] for name in self._names])
-        self._core.measured(JointSample(self._names, positions, sample.stamp_ns))
+    def _watch_protective_stop(self, rig: Rig) -> None:
+        declared = rig.follower.protective_stop
+        if declared is None:
+            return
+        self._end_episode = self.create_client(Trigger, 'recorder/end_failure')
 
-    def _serve(self, name: str, act: Callable[[], None]) -> None:
+        def on_status(message: Bool) -> None:
+            stopped = message.data is declared.when
+            if stopped and not self._robot_stopped:
+                self.get_logger().error(
+                    "the robot's protective stop: clear it there, then call ~/reset to go on"
+                )
+                self._core.protective_stop()
+                if self._end_episode.service_is_ready():  # the recorder refuses where none runs
+                    self._end_episode.call_async(Trigger.Request())
+            self._robot_stopped = stopped
+
+        stream = rig.stream(declared.stream)
+        qos = LATCHED if stream.latched else SENSOR
+        self.create_subscription(Bool, stream.topic, on_status, qos)
+
+    def _on_bus(self, merger: JointMerger, sample: JointSample) -> None:
+        merger.update(sample.names, sample.positions.tolist(), sample.stamp_ns)
+        merged = merger.latest()
+        if merged is not None:
+            self._on_measured(merged)
+
+    def _on_measured(self, sample: JointSample) -> None:
+        self._motion.measured(sample.positions, sample.stamp_ns)
+        self._core.measured(sample)
+
+    def _serve(self, name: str, act: Callable[[], str | None]) -> None:
         def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-            act()
-            response.success, response.message = True, name.replace('_', ' ')
+            refused = act()
+            response.success = not refused
+            response.message = refused or name.replace('_', ' ')
             return response
 
         self.create_service(Trigger, f'~/{name}', answer)
@@ -146,8 +184,11 @@ class FollowerNode(Node):
         self.get_logger().error('emergency stop: call ~/reset to go on')
         self._core.estop()
 
-    def _reset(self) -> None:
+    def _reset(self) -> str | None:
+        if self._robot_stopped:
+            return 'the robot is in its protective stop: clear it there first'
         self._core.reset()
+        return None
 
     def _step(self) -> None:
         now_ns = self._time.now_ns()
@@ -159,7 +200,9 @@ class FollowerNode(Node):
         self._last = output
         if output.command is not None:
             command = JointSample(self._names, output.command, now_ns)
-            self._output.send(command)
+            for sink in self._outputs:
+                sink.send(command)
+            self._motion.command(output.command, now_ns)
             self._commands.publish(to_joint_state(command))
         if output.weight > 0 and self._human_ns:
             self._lag.add(self._time.now_ns() - self._human_ns)
@@ -183,7 +226,9 @@ class FollowerNode(Node):
             'missed periods': self._missed,
             'leader to command p50 ms': f'{self._lag.percentile_ms(50):.2f}',
             'leader to command p99 ms': f'{self._lag.percentile_ms(99):.2f}',
-            **(self._bus.values() if self._bus else {}),
+            'command to motion p50 ms': f'{self._motion.latency.percentile_ms(50):.2f}',
+            'command to motion p99 ms': f'{self._motion.latency.percentile_ms(99):.2f}',
+            **{key: value for arm in self._arms for key, value in arm.values().items()},
             **self._refusals.counts,
         }
         return well and not self._refusals.counts, f'{phase.name.lower()}{reason}', values

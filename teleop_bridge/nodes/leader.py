@@ -10,11 +10,11 @@ import sys
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from teleop_bridge.bus.device import bus_device, require_joints
+from teleop_bridge.bus.device import bus_devices, require_joints
 from teleop_bridge.exceptions import JointError, RigError
-from teleop_bridge.joints import JointSample
+from teleop_bridge.joints import JointMerger, JointSample
 from teleop_bridge.mapping import LeaderMapping
-from teleop_bridge.nodes.bus_joints import BusJoints
+from teleop_bridge.nodes.bus_joints import bus_joints, BusJoints
 from teleop_bridge.nodes.convert import to_joint_state, to_ns
 from teleop_bridge.nodes.health import Health, Report
 from teleop_bridge.nodes.parameters import declare_rig
@@ -41,22 +41,25 @@ class LeaderNode(Node):
         self._refusals = Refusals(self)
         self._mapped = 0
         self._publisher = self.create_publisher(JointState, proposals[0].topic, STREAM)
-        self._bus: BusJoints | None = None
-        device = bus_device(rig, 'leader')
-        if device is not None:
-            require_joints(device, tuple(row.source for row in rig.mapping), rig)
-            self._bus = BusJoints(
-                self, device, NodeClock(self, rig), topic=sources[0].topic, take=self._map
-            )
+        self._arms: tuple[BusJoints, ...] = ()
+        wanted = tuple(row.source for row in rig.mapping)
+        devices = bus_devices(rig, 'leader')
+        # several arms, each with some of the joints; one leader's message must have all
+        several = max(len(devices), len(sources)) > 1
+        self._merger = JointMerger(wanted, strict=rig.strict_joints) if several else None
+        if devices:
+            require_joints(devices, wanted, rig)
+            clock = NodeClock(self, rig)
+            self._arms = bus_joints(self, devices, rig, Role.LEADER, clock, self._map)
         else:
             for stream in sources:
                 self.create_subscription(JointState, stream.topic, self._on_leader, SENSOR)
         self._health = Health(self, self._report)
 
     def destroy_node(self) -> None:
-        """Close the bus, if there is one, and end the node."""
-        if self._bus is not None:
-            self._bus.close()
+        """Close the buses, if there are any, and end the node."""
+        for arm in self._arms:
+            arm.close()
         super().destroy_node()
 
     def _map(self, sample: JointSample) -> None:
@@ -67,6 +70,13 @@ class LeaderNode(Node):
 
     def _take(self, names: Sequence[str], positions: Sequence[float], stamp_ns: int) -> None:
         try:
+            if self._merger is not None:
+                self._merger.update(names, positions, stamp_ns)
+                merged = self._merger.latest()
+                if merged is None:
+                    return
+                names, positions = merged.names, merged.positions.tolist()
+                stamp_ns = merged.stamp_ns
             sample = self._mapping.map(names, positions, stamp_ns)
         except JointError as error:
             self._refusals.add('leader', error)
@@ -77,7 +87,7 @@ class LeaderNode(Node):
     def _report(self) -> Report:
         refused = self._refusals.counts
         line = f'{refused.total()} messages refused' if refused else 'mapping'
-        bus = self._bus.values() if self._bus is not None else {}
+        bus = {key: value for arm in self._arms for key, value in arm.values().items()}
         return not refused, line, {'mapped': self._mapped, **bus, **refused}
 
 

@@ -11,11 +11,14 @@ from pathlib import Path
 from teleop_bridge.rig.schema import (
     Camera,
     Clock,
+    CommandOutput,
     Follower,
     Joint,
     JointKind,
     JointMap,
     LaunchInclude,
+    OutputKind,
+    ProtectiveStop,
     Rig,
     Role,
     Stamp,
@@ -26,6 +29,12 @@ from teleop_bridge.rig.section import parse_yaml, read_text, Section
 
 _JOINT_ROLES = (Role.STATE, Role.ACTION, Role.LEADER, Role.HUMAN_PROPOSAL, Role.POLICY_PROPOSAL)
 _TAKEOVERS = ('absolute', 'offset', 'align_first')
+_WITH_TOPIC = (
+    OutputKind.FLOAT64_MULTI_ARRAY,
+    OutputKind.JOINT_TRAJECTORY,
+    OutputKind.GRIPPER_COMMAND,
+)
+_BOOL = 'std_msgs/msg/Bool'
 # Roles whose messages carry values that are aligned by a maximum age.
 _ALIGNED_ROLES = frozenset(Role) - {
     Role.CAMERA_INFO,
@@ -57,7 +66,7 @@ def parse_rig(text: str, path: str = 'rig') -> Rig:
         streams=streams,
         mapping=_mapping(top.section('leader'), joints),
         cameras=tuple(_camera(name, section, streams) for name, section in top.named('cameras')),
-        follower=_follower(top.section('follower')),
+        follower=_follower(top.section('follower'), joints, streams),
         strict_joints=top.flag('strict_joints', False),
         urdf=top.text('urdf', ''),
         launch=tuple(_include(section) for section in top.sections('launch')),
@@ -177,10 +186,14 @@ def _camera(name: str, section: Section, streams: Iterable[Stream]) -> Camera:
     return camera
 
 
-def _follower(section: Section | None) -> Follower:
+def _follower(
+    section: Section | None, joints: tuple[Joint, ...], streams: tuple[Stream, ...]
+) -> Follower:
     if section is None:
         return Follower()
     default = Follower()
+    names = tuple(joint.name for joint in joints)
+    several = tuple(_output(entry, names) for entry in section.sections('outputs'))
     follower = Follower(
         rate_hz=section.number('rate_hz', default.rate_hz, above=0),
         ramp_ns=section.nanoseconds('ramp_ms', default.ramp_ns),
@@ -188,14 +201,54 @@ def _follower(section: Section | None) -> Follower:
         max_lead=section.number('max_lead', math.inf, above=0),
         startup_velocity=section.number('startup_velocity', default.startup_velocity, above=0),
         startup_max_distance=section.number('startup_max_distance', math.inf, above=0),
-        output=section.text('output', default.output),
-        output_topic=section.text('output_topic', default.output_topic),
+        outputs=several or (_single_output(section, names),),
+        protective_stop=_protective_stop(section.section('protective_stop'), streams),
         takeover=section.text('takeover', default.takeover),
     )
     if follower.takeover not in _TAKEOVERS:
         section.fail('takeover', f'expected one of {", ".join(_TAKEOVERS)}')
     section.done()
     return follower
+
+
+def _single_output(section: Section, names: tuple[str, ...]) -> CommandOutput:
+    kind = section.choice('output', OutputKind, OutputKind.JOINT_STATE)
+    topic = section.text('output_topic', '')
+    if kind in _WITH_TOPIC and not topic:
+        section.fail('output_topic', f'required for {kind.value}')
+    return CommandOutput(kind, topic=topic, joints=names)
+
+
+def _output(section: Section, names: tuple[str, ...]) -> CommandOutput:
+    kind = section.choice('kind', OutputKind)
+    output = CommandOutput(
+        kind,
+        topic=section.text('topic') if kind in _WITH_TOPIC else '',
+        joints=section.texts('joints') or names,
+        rate_hz=section.number('rate_hz', None, above=0),
+        controller=section.text('controller', ''),
+        manager=section.text('controller_manager', CommandOutput.manager),
+        max_effort=section.number('max_effort', CommandOutput.max_effort, low=0),
+        resolution=section.number('resolution', CommandOutput.resolution, low=0),
+    )
+    if unknown := [name for name in output.joints if name not in names]:
+        section.fail('joints', f"no such joint '{unknown[0]}' (joints: {', '.join(names)})")
+    if kind is OutputKind.GRIPPER_COMMAND and len(output.joints) != 1:
+        section.fail('joints', f'expected one joint, found {len(output.joints)}')
+    section.done()
+    return output
+
+
+def _protective_stop(
+    section: Section | None, streams: tuple[Stream, ...]
+) -> ProtectiveStop | None:
+    if section is None:
+        return None
+    stop = ProtectiveStop(section.text('stream'), when=section.flag('when', True))
+    if (stop.stream, _BOOL) not in {(stream.name, stream.type) for stream in streams}:
+        section.fail('stream', f"expected a stream of type {_BOOL}, found '{stop.stream}'")
+    section.done()
+    return stop
 
 
 def _include(section: Section) -> LaunchInclude:

@@ -125,6 +125,38 @@ class Camera:
     calibration: str = ''
 
 
+class OutputKind(Enum):
+    """What drives the robot."""
+
+    JOINT_STATE = 'joint_state'                  # the action stream itself, and nothing beside it
+    FLOAT64_MULTI_ARRAY = 'float64_multi_array'  # ros2_control's forward command controllers
+    JOINT_TRAJECTORY = 'joint_trajectory'        # joint_trajectory_controller's topic
+    GRIPPER_COMMAND = 'gripper_command'          # a control_msgs GripperCommand action
+    BUS = 'bus'                                  # servos on a serial bus of ours
+
+
+@dataclass(frozen=True)
+class CommandOutput:
+    """One way on which the executed command leaves us, for some of the joints."""
+
+    kind: OutputKind = OutputKind.JOINT_STATE
+    topic: str = ''                # or the action's name
+    joints: tuple[str, ...] = ()   # in the order that the controller has them
+    rate_hz: float | None = None   # of the controller, where it needs more than the control rate
+    controller: str = ''           # must be active at start; empty: not checked
+    manager: str = 'controller_manager'
+    max_effort: float = 0.0        # of a gripper, N; 0: the driver's own
+    resolution: float = 0.005      # of a gripper: smaller changes are not sent, in its unit
+
+
+@dataclass(frozen=True)
+class ProtectiveStop:
+    """The stream (std_msgs/msg/Bool) that tells a protective stop of the robot, and by what."""
+
+    stream: str
+    when: bool = True
+
+
 @dataclass(frozen=True)
 class Follower:
     """How the follower is driven."""
@@ -135,8 +167,8 @@ class Follower:
     max_lead: float = math.inf             # rad, between command and measurement
     startup_velocity: float = 0.5          # rad/s while approaching the leader's pose
     startup_max_distance: float = math.inf  # rad, beyond which start-up is refused
-    output: str = 'joint_state'            # what drives the robot, see docs
-    output_topic: str = ''
+    outputs: tuple[CommandOutput, ...] = (CommandOutput(),)
+    protective_stop: ProtectiveStop | None = None
     takeover: str = 'absolute'             # absolute, offset or align_first
 
 
