@@ -16,7 +16,8 @@ import pytest
 import zarr
 
 from curation.exceptions import ExportError
-from curation.export.arrays import ActionSource, ArrayOptions
+from curation.export.action import ActionSource
+from curation.export.arrays import ArrayOptions
 from curation.export.frames import decode_image, export_frames, FrameEncoding, FrameOptions
 from curation.export.images import Shape, shaped_frames
 from curation.export.robomimic import export_robomimic

@@ -54,8 +54,9 @@ def test_size_and_crop_reach_the_images(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
-        (['--size', '32x24'], 'LeRobot videos keep the recorded size'),
-        (['--action', 'human'], "have it as 'human_proposal'"),
+        (['--format', 'zarr', '--append'], 'expected with --format lerobot, found zarr'),
+        (['--format', 'frames', '--gop', '9'], 'expected with --format lerobot, found frames'),
+        (['--gop', '-1'], 'expected at least 1, found -1'),
         (['--format', 'zarr', '--lossless'], 'expected with --format frames, found zarr'),
     ],
 )
@@ -66,6 +67,20 @@ def test_options_that_a_format_has_no_use_for_are_refused(
     assert main(['export', 'bags', '--out', str(out), *options]) == Exit.USAGE
     assert message in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_dataset_is_appended_to_and_tuned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / 'out'
+    write = ['export', 'bags', '--out', str(out), '--gop', '5', '--quality', '30']
+    assert main([*write, '--executor', 'serial']) == Exit.OK
+    info = json.loads((out / 'meta/info.json').read_text())
+    video = info['features']['observation.images.front']['info']
+    assert (video['video.g'], video['video.crf']) == (5, 30)
+    assert main(write) == Exit.BAD_DATA
+    assert 'or append to it' in capsys.readouterr().err
+    assert main([*write, '--append']) == Exit.OK
 
 
 @pytest.mark.parametrize('option', [['--size', '0x5'], ['--size', '5'], ['--crop', '1,2,3']])

@@ -19,8 +19,9 @@ from curation.cli.exits import Exit
 from curation.cli.main import main
 from curation.exceptions import StreamError
 from curation.replay.divergence import measure_spread, observation_at, replay
-from curation.train.examples import Examples, examples_of, sample_weights
+from curation.train.examples import Examples, examples_of
 from curation.train.options import TrainOptions
+from curation.train.weights import sample_weights
 from recorder.headless import Attempt, Driver, Start
 from support.simulated import align_all, RIG_FILE, simulate
 from teleop_bridge.joints import JointSample

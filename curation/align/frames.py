@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,23 +36,34 @@ class FrameSource:
     def __len__(self) -> int:
         return len(self._refs)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, '_bag': None, '_video': None}
+
     def __call__(self, index: int) -> Image:
         """Return image ``index``; DecodeError where it is broken."""
-        if self._bag is None:
-            self._bag = open_bag(self._path)
-            if set(VIDEO_FIELDS) <= set(self._bag.decoder(self._topic).fields):
-                self._video = VideoStream(self._packet, self._where)
+        self._open()
         if self._video is not None:
             return self._video.frame(index)
         message = self._message(index)
         where = f'{self._where}, image {index}'
         return decode_depth(message, where) if self._depth else decode_color(message, where)
 
+    def packet(self, index: int) -> tuple[bytes, str] | None:
+        """Return image ``index`` of a video as its encoder made it, and its format, else None."""
+        self._open()
+        return self._packet(index) if self._video is not None else None
+
     def close(self) -> None:
         """Close the bag; it is opened again when an image is asked for."""
         if self._bag is not None:
             self._bag.close()
         self._bag = self._video = None
+
+    def _open(self) -> None:
+        if self._bag is None:
+            self._bag = open_bag(self._path)
+            if set(VIDEO_FIELDS) <= set(self._bag.decoder(self._topic).fields):
+                self._video = VideoStream(self._packet, self._where)
 
     def _message(self, index: int) -> object:
         assert self._bag is not None

@@ -13,9 +13,10 @@ import re
 from curation.align.episode import Episode
 from curation.cli.exits import Exit
 from curation.cli.output import Advance, Output
-from curation.cli.paths import add_alignment, add_bags, aligned
+from curation.cli.paths import add_alignment, add_bags, add_executor, aligned, executor_of
 from curation.exceptions import UsageError
-from curation.export.arrays import ActionSource, ArrayOptions
+from curation.export.action import ActionSource
+from curation.export.arrays import ArrayOptions
 from curation.export.images import Shape
 from curation.export.scored import score_columns
 from curation.export.video import CODECS
@@ -45,10 +46,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--action', type=ActionSource, choices=list(ActionSource), default=ActionSource.EXECUTED,
         metavar='{executed,human}', help='which command is learned (executed)')
-    parser.add_argument('--codec', choices=list(CODECS), default='h264', help='of videos (h264)')
+    parser.add_argument(
+        '--codec', choices=list(CODECS), default='h264', help='of LeRobot videos (h264)')
+    parser.add_argument(
+        '--gop', type=int, help='frames from one key frame to the next (2)')
+    parser.add_argument(
+        '--quality', type=int, help="the codec's crf or cq: less is better (its own)")
+    parser.add_argument(
+        '--passthrough', action='store_true',
+        help='copy video that has the codec already where it fits the grid')
+    parser.add_argument(
+        '--append', action='store_true', help='add episodes that the LeRobot dataset has not yet')
     parser.add_argument(
         '--lossless', action='store_true', help='frames as PNG instead of JPEG')
     add_alignment(parser)
+    add_executor(parser)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> Exit:
@@ -103,21 +115,24 @@ def _export(
         return export_frames(episodes, out, frames, progress=progress)
     from curation.export.lerobot import export_lerobot, LeRobotOptions
 
-    videos = LeRobotOptions(codec=CODECS[arguments.codec], extra=extra)
-    return export_lerobot(episodes, out, videos, progress=progress).path
+    codec = CODECS[arguments.codec].tuned(gop=arguments.gop, quality=arguments.quality)
+    videos = LeRobotOptions(
+        codec, shape, arguments.action, extra, passthrough=arguments.passthrough)
+    executor = executor_of(arguments, len(episodes)) if arguments.executor else None
+    return export_lerobot(
+        episodes, out, videos, append=arguments.append, executor=executor, progress=progress
+    ).path
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
     """Raise UsageError for options that the format has no use for: none is ignored."""
-    if arguments.format is Format.LEROBOT:
-        for name in ('size', 'crop'):
-            if getattr(arguments, name) is not None:
+    if arguments.format is not Format.LEROBOT:
+        for name in ('gop', 'quality', 'passthrough', 'append'):
+            if getattr(arguments, name):
                 raise UsageError(
-                    f'--{name}: expected with --format robomimic, zarr or frames; '
-                    'LeRobot videos keep the recorded size')
-        if arguments.action is not ActionSource.EXECUTED:
-            raise UsageError(
-                "--action human: LeRobot datasets have it as 'human_proposal' already")
+                    f'--{name}: expected with --format lerobot, found {arguments.format.value}')
+    if arguments.gop is not None and arguments.gop < 1:
+        raise UsageError(f'--gop: expected at least 1, found {arguments.gop}')
     if arguments.lossless and arguments.format is not Format.FRAMES:
         raise UsageError(
             f'--lossless: expected with --format frames, found {arguments.format.value}')

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 from curation.align.episode import Episode
@@ -14,8 +15,12 @@ from curation.align.load import load_episodes
 from curation.align.options import AlignOptions, OnGap
 from curation.bag.find import find_bags
 from curation.cli.output import Output
+from curation.exceptions import UsageError
+from curation.work import Executor, Failure, Kind, make_executor
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.loader import load_rig
+
+_FEW = 8  # bags, for which starting processes takes longer than aligning
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
@@ -49,17 +54,43 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_executor(parser: argparse.ArgumentParser) -> None:
+    """Declare where the work runs."""
+    parser.add_argument(
+        '--executor',
+        type=Kind,
+        choices=list(Kind),
+        metavar='{serial,threads,processes,ray}',
+        help='where work runs (processes, for a few bags serial)',
+    )
+    parser.add_argument('--jobs', type=int, default=0, help='workers (one a core)')
+    parser.add_argument('--ray-address', default='', help='of the Ray cluster (the one running)')
+
+
+def executor_of(arguments: argparse.Namespace, items: int) -> Executor:
+    """Return the executor that was asked for; UsageError for less than one worker."""
+    if not hasattr(arguments, 'executor'):
+        return make_executor(Kind.SERIAL)
+    if arguments.jobs < 0:
+        raise UsageError(f'--jobs: expected at least 1, found {arguments.jobs}')
+    kind = arguments.executor or (Kind.SERIAL if items < _FEW else Kind.PROCESSES)
+    return make_executor(kind, arguments.jobs, arguments.ray_address)
+
+
 def aligned(
     arguments: argparse.Namespace, output: Output, failures: list[str]
 ) -> Iterator[Episode]:
     """Yield the episodes of all bags in order; with --keep-going, failures are collected."""
     rig = load_rig(arguments.rig) if arguments.rig else None
     options = AlignOptions(rate=arguments.rate, on_gap=arguments.on_gap)
-    for bag in find_bags(arguments.paths):
-        try:
-            yield from load_episodes(bag, rig, options)
-        except FlywheelError as error:
-            if not arguments.keep_going:
-                raise
-            failures.append(str(error))
-            output.error(str(error))
+    bags = find_bags(arguments.paths)
+    load = partial(load_episodes, rig=rig, options=options)
+    for bag, found in zip(bags, executor_of(arguments, len(bags)).run(load, bags), strict=True):
+        if not isinstance(found, Failure):
+            yield from found
+            continue
+        if not arguments.keep_going:
+            raise found.error
+        text = str(found) if isinstance(found.error, FlywheelError) else f'{bag}: {found.error!r}'
+        failures.append(text)
+        output.error(text)

@@ -6,14 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from curation.align.episode import Episode
 from curation.exceptions import ExportError
+from curation.export.action import ActionSource
 from curation.export.images import require_whole, Shape
 
 Progress = Callable[[str, int, int], None]
@@ -21,13 +18,6 @@ Progress = Callable[[str, int, int], None]
 
 def no_progress(_what: str, _done: int, _of: int) -> None:
     """Show nothing."""
-
-
-class ActionSource(Enum):
-    """Which command is the ``action`` that training learns."""
-
-    EXECUTED = 'executed'  # after blending and limits, what the robot was sent
-    HUMAN = 'human'        # what the person proposed
 
 
 @dataclass(frozen=True)
@@ -39,16 +29,6 @@ class ArrayOptions:
 
 
 ARRAY_DEFAULTS = ArrayOptions()
-
-
-def action_of(episode: Episode, source: ActionSource) -> NDArray[np.float64]:
-    """Return the action (m, n) of an episode; ExportError where it has none."""
-    values = episode.action if source is ActionSource.EXECUTED else episode.human
-    if values is None or not np.isfinite(values).all():
-        raise ExportError(
-            f'{episode.name}: the {source.value} command was not there at every sample'
-        )
-    return values
 
 
 def facts_of(episode: Episode) -> dict[str, Any]:

@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.align.episode import Episode, Times
+from curation.export.action import action_of, ActionSource
+from curation.train.options import TrainOptions
+from curation.train.weights import sample_weights
 from teleop_bridge.rig.schema import Role
 
 # Roles whose signals are features of their own, beside the merged joint roles.
@@ -18,6 +21,7 @@ _SENSOR_ROLES = (Role.WRENCH, Role.LOAD, Role.POSE, Role.IK_VALIDITY)
 # Roles that have events, or nothing, on the grid instead of samples.
 _UNALIGNED = (Role.CAMERA_INFO, Role.INTERVENTION, Role.EPISODE, Role.OTHER)
 ABSENT_NS = -1
+_TRAINING = TrainOptions()
 _PROPOSALS = {'human_proposal': 'human', 'policy_proposal': 'policy'}
 
 
@@ -35,16 +39,24 @@ class Column:
         return (1,) if self.values.ndim == 1 else self.values.shape[1:]
 
 
-def columns(episode: Episode) -> dict[str, Column]:
-    """Return every non-image feature by name.
+def columns(
+    episode: Episode, action: ActionSource = ActionSource.EXECUTED
+) -> dict[str, Column]:
+    """Return every non-image feature by name; ``action`` says which command has that name.
 
     Values are float32 as training uses them; times stay int64 nanoseconds. Proposals that were not
-    made are NaN: nothing is filled in.
+    made are NaN: nothing is filled in. ``valid`` is False where a required stream was masked,
+    ``sample_weight`` is what ``flywheel train`` gives by its defaults. Raises ExportError where a
+    person's proposal is to be the action and was not there at every sample.
     """
     joints = episode.rig.joint_names
     missing = np.full((len(episode), len(joints)), np.nan)
     found = {'observation.state': _floats(episode.state, joints)}
-    if episode.action is not None:
+    if action is ActionSource.HUMAN:
+        found['action'] = _floats(action_of(episode, action), joints)
+        if episode.action is not None:
+            found['executed_command'] = _floats(episode.action, joints)
+    elif episode.action is not None:
         found['action'] = _floats(episode.action, joints)
     roles = {stream.role for stream in episode.rig.streams}
     for name, attribute in _PROPOSALS.items():
@@ -56,6 +68,9 @@ def columns(episode: Episode) -> dict[str, Column]:
         if stream.role in _SENSOR_ROLES and signal is not None:
             found[f'observation.{stream.name}'] = _floats(signal.values, signal.names)
     found |= _intervention(episode)
+    found['valid'] = Column('bool', episode.valid)
+    weights = sample_weights(episode, _TRAINING) * episode.valid
+    found['sample_weight'] = Column('float32', weights.astype(np.float32))
     found['timestamp_ns'] = Column('int64', episode.grid_ns)
     found['action_lag_ns'] = Column('int64', episode.action_lag_ns)
     for stream in episode.rig.streams:

@@ -27,14 +27,8 @@ import pyarrow.parquet as pq
 
 from curation.align.episode import Episode
 from curation.exceptions import ExportError
-from curation.export.arrays import (
-    action_of,
-    ActionSource,
-    facts_of,
-    no_progress,
-    Progress,
-    require_alike,
-)
+from curation.export.action import action_of, ActionSource
+from curation.export.arrays import facts_of, no_progress, Progress, require_alike
 from curation.export.features import Column, columns
 from curation.export.images import Pixels, Shape, shaped_frames
 from curation.export.staging import resumable

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -29,8 +30,11 @@ class Shape:
     height: int = 0
     crop: tuple[int, int, int, int] | None = None
 
-    def apply(self, image: Pixels, where: str) -> Pixels:
-        """Return the image (h, w, 3) as declared; ExportError where that would distort it."""
+    def apply(self, image: NDArray[Any], where: str, *, depth: bool = False) -> NDArray[Any]:
+        """Return the image (h, w, …) as declared; ExportError where that would distort it.
+
+        Depth takes the nearest pixel: an average over an edge is a place where nothing is.
+        """
         height, width = image.shape[:2]
         if self.crop is not None:
             left, top, width, height = self.crop
@@ -47,8 +51,8 @@ class Shape:
                 f'{where}: {self.width}×{self.height} would distort an image of '
                 f'{width}×{height}; declare a crop of the same proportions'
             )
-        small = cv2.resize(image, (self.width, self.height), interpolation=cv2.INTER_AREA)
-        return np.asarray(small, np.uint8)
+        how = cv2.INTER_NEAREST if depth else cv2.INTER_AREA
+        return np.asarray(cv2.resize(image, (self.width, self.height), interpolation=how))
 
 
 def _fitting(width: int, height: int, wanted: int) -> range:

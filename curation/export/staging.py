@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+import os
 from pathlib import Path
 import shutil
 
@@ -54,3 +55,72 @@ def resumable(out: Path, key: str) -> Iterator[Path]:
         partial.rename(out)
     except OSError as error:
         raise ExportError(f'{out}: cannot be written ({error.strerror or error})') from error
+
+
+@contextmanager
+def assembled(out: Path, key: str, *, append: bool) -> Iterator[tuple[Path, Path]]:
+    """Give two folders: for parts, which a stopped export of this ``key`` left, and the whole.
+
+    The whole, which begins empty, becomes ``out`` when the block ends well; with ``append`` it
+    replaces the one there. A process that is killed at any time leaves ``out`` as it was, or
+    whole, or aside where the next export puts it back. Raises ExportError where ``out`` exists, or
+    with ``append`` does not.
+    """
+    previous = out.with_name(f'.{out.name}.previous')
+    restore(out)
+    if out.exists() != append:
+        raise ExportError(
+            f'{out}: expected a dataset to append to, found none' if append else
+            f'{out}: exists already; name a new folder, remove it first, or append to it'
+        )
+    partial = out.with_name(f'.{out.name}.partial')
+    mark, whole = partial / 'resume_key', partial / 'whole'
+    try:
+        if not mark.is_file() or mark.read_text() != key:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            mark.write_text(key)
+        shutil.rmtree(whole, ignore_errors=True)
+        whole.mkdir()
+        yield partial / 'parts', whole
+        _sync(whole)
+        if append:
+            out.rename(previous)
+        whole.rename(out)
+        shutil.rmtree(previous, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
+    except OSError as error:
+        raise ExportError(f'{out}: cannot be written ({error.strerror or error})') from error
+
+
+def restore(out: Path) -> None:
+    """Put back what an appending export that was killed while it replaced ``out`` left aside."""
+    previous = out.with_name(f'.{out.name}.previous')
+    if previous.exists():
+        if out.exists():
+            shutil.rmtree(previous, ignore_errors=True)
+        else:
+            previous.rename(out)
+
+
+def discard(out: Path) -> None:
+    """Remove what a failed export that nobody will resume left beside ``out``."""
+    shutil.rmtree(out.with_name(f'.{out.name}.partial'), ignore_errors=True)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Let a file be at two places: by a hard link, else as a copy."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def _sync(folder: Path) -> None:
+    """Let a folder's bytes be on the disk before its name is."""
+    for path in folder.rglob('*'):
+        if path.is_file():
+            file = os.open(path, os.O_RDONLY)
+            os.fsync(file)
+            os.close(file)

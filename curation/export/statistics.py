@@ -44,30 +44,35 @@ class ValueStatistics:
 class ImageStatistics:
     """Statistics of every pixel of a camera, from histograms: exact, in constant memory.
 
-    ``scale`` divides stored values: 255 for RGB, 1 for depth in its own unit.
+    ``scale`` divides stored values: 255 for RGB, 1 for depth in its own unit. ``counts`` is a row
+    of pixels by level for each channel, and after them a row with the number of frames.
     """
 
     def __init__(self, *, channels: int, levels: int, scale: float) -> None:
-        self._counts = np.zeros((channels, levels))
+        self.counts: NDArray[np.int64] = np.zeros((channels + 1, levels), np.int64)
         self._levels = levels
         self._scale = scale
-        self._frames = 0
 
-    def add(self, image: NDArray[Any]) -> None:
+    def add(self, image: NDArray[Any], *, times: int = 1) -> None:
         """Take one image (height, width, channels), or (height, width) for a single channel."""
-        self._frames += 1
-        for channel, counts in enumerate(self._counts):
+        self.counts[-1, 0] += times
+        for channel, counts in enumerate(self.counts[:-1]):
             histogram = cv2.calcHist([image], [channel], None, [self._levels], [0, self._levels])
-            counts += histogram.ravel()
+            counts += times * histogram.ravel().astype(np.int64)
+
+    def merge(self, counts: NDArray[np.int64]) -> None:
+        """Take what other statistics of the same kind counted."""
+        self.counts += counts
 
     def result(self) -> Statistics:
         """Return nested lists of shape (channels, 1, 1), and the count of frames."""
+        pixels = self.counts[:-1].astype(np.float64)
         levels = np.arange(self._levels) / self._scale
-        totals = self._counts.sum(axis=1)
-        mean = self._counts @ levels / totals
-        std = np.sqrt(np.maximum(self._counts @ levels**2 / totals - mean**2, 0.0))
-        ranks = np.cumsum(self._counts, axis=1)
-        seen = self._counts > 0
+        totals = pixels.sum(axis=1)
+        mean = pixels @ levels / totals
+        std = np.sqrt(np.maximum(pixels @ levels**2 / totals - mean**2, 0.0))
+        ranks = np.cumsum(pixels, axis=1)
+        seen = pixels > 0
         rows: dict[str, Iterable[np.float64]] = {
             'min': [levels[np.argmax(row)] for row in seen],
             'max': [levels[len(row) - 1 - np.argmax(row[::-1])] for row in seen],
@@ -79,4 +84,4 @@ class ImageStatistics:
             },
         }
         nested = {name: [[[float(v)]] for v in values] for name, values in rows.items()}
-        return {**nested, 'count': [self._frames]}
+        return {**nested, 'count': [int(self.counts[-1, 0])]}

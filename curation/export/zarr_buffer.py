@@ -12,8 +12,8 @@ import numpy as np
 
 from curation.align.episode import Episode
 from curation.exceptions import ExportError
+from curation.export.action import action_of
 from curation.export.arrays import (
-    action_of,
     ARRAY_DEFAULTS,
     ArrayOptions,
     facts_of,

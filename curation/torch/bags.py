@@ -15,7 +15,7 @@ from curation.align.episode import Episode
 from curation.align.load import load_episodes
 from curation.align.options import AlignOptions, DEFAULT
 from curation.exceptions import ExportError
-from curation.export.arrays import action_of, ActionSource
+from curation.export.action import action_of, ActionSource
 from curation.export.images import Shape
 from curation.torch.cache import ProcessCache
 from curation.torch.source import ACTION, INTERVENTION, STATE

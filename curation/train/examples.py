@@ -14,11 +14,10 @@ from curation.align.episode import Episode
 from curation.exceptions import StreamError
 from curation.train.images import Images, images_of
 from curation.train.options import TrainOptions
+from curation.train.weights import sample_weights
 from teleop_bridge.policy.onnx import STATE
 
 Values = NDArray[np.float64]
-
-_SHARED = 0.5  # authority below which the policy drives
 
 
 @dataclass(frozen=True)
@@ -115,26 +114,3 @@ def inputs_of(episode: Episode, names: Sequence[str]) -> dict[str, Values]:
             raise StreamError(f"{episode.name}: no signal '{name}' to look at (known: {known})")
         inputs[name] = episode.signals[name].values
     return inputs
-
-
-def sample_weights(episode: Episode, options: TrainOptions) -> Values:
-    """Return each sample's weight (m,): 1, corrections more, and 0 for what teaches nothing good.
-
-    In an episode that needed correction, what the policy did by itself has a weight of its own;
-    what it did right before a takeover teaches the mistake, and while a handover has not converged
-    nobody's intention was executed.
-    """
-    weights = np.ones(len(episode))
-    if episode.interventions:
-        weights[episode.authority < _SHARED] = options.autonomous_weight
-    grid = episode.grid_ns
-    for intervention in episode.interventions:
-        end_ns = intervention.end_ns or int(grid[-1])
-        corrected = (grid >= intervention.begin_ns) & (grid < end_ns)
-        weights[corrected] = options.intervention_weight
-        if options.mask_handover and intervention.converged_ns is not None:
-            weights[corrected & (grid < intervention.converged_ns)] = 0.0
-        if options.mask_before_takeover:
-            onset = intervention.begin_ns - intervention.pre_window_ns
-            weights[(grid >= onset) & (grid < intervention.begin_ns)] = 0.0
-    return weights
