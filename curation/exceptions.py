@@ -60,6 +60,8 @@ class AnnotationError(CurationError):
 
 class ManifestError(CurationError):
     """A manifest or model registry is not as expected, or its episodes are not as frozen."""
+
+
 class WorkerLostError(CurationError):
     """Processes that worked on an item ended before their time, each time it was tried."""
 

@@ -68,13 +68,15 @@ def assembled(out: Path, key: str, *, append: bool) -> Iterator[tuple[Path, Path
     """
     previous = out.with_name(f'.{out.name}.previous')
     restore(out)
+    partial = out.with_name(f'.{out.name}.partial')
+    mark, whole = partial / 'resume_key', partial / 'whole'
     if out.exists() != append:
+        if out.exists() and not whole.exists():
+            shutil.rmtree(partial, ignore_errors=True)  # of an export that was killed at its end
         raise ExportError(
             f'{out}: expected a dataset to append to, found none' if append else
             f'{out}: exists already; name a new folder, remove it first, or append to it'
         )
-    partial = out.with_name(f'.{out.name}.partial')
-    mark, whole = partial / 'resume_key', partial / 'whole'
     try:
         if not mark.is_file() or mark.read_text() != key:
             shutil.rmtree(partial, ignore_errors=True)
