@@ -42,13 +42,12 @@ def packets_of(
 
 def copy_packets(packets: Sequence[bytes], path: Path, *, fps: int, codec: str) -> None:
     """Write packets in Annex B format, one a frame, as an mp4 file at a constant rate."""
-    with (
-        av.open(io.BytesIO(b''.join(packets)), format=_DEMUXERS[codec]) as source,
-        mp4(path, fps=fps) as container,
-    ):
-        stream: Any = container.add_stream_from_template(source.streams.video[0])
+    opened: Any = av.open(io.BytesIO(b''.join(packets)), format=_DEMUXERS[codec])
+    with opened as source, mp4(path, fps=fps) as container:
+        video = source.streams.video[0]
+        stream: Any = container.add_stream_from_template(video)
         stream.time_base = time_base(fps)
-        for number, packet in enumerate(source.demux(source.streams.video[0])):
+        for number, packet in enumerate(source.demux(video)):
             if packet.size:
                 packet.stream = stream
                 packet.time_base = time_base(fps)
