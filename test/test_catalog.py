@@ -191,6 +191,20 @@ def test_a_newer_catalog_is_refused(tmp_path: Path) -> None:
         open_catalog(tmp_path)
 
 
+def test_a_data_folder_that_was_copied_with_its_catalog_leads_to_the_copy(
+    bags: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(bags, tmp_path / 'old')
+    ingest(open_catalog(tmp_path / 'old'), [tmp_path / 'old'])
+    shutil.copytree(tmp_path / 'old', tmp_path / 'new')
+    shutil.rmtree(tmp_path / 'old')
+    engine = open_catalog(tmp_path / 'new')
+    ingest(engine, [tmp_path / 'new'])
+    with engine.begin() as connection:
+        paths = connection.execute(select(EPISODES.c.path)).scalars().all()
+    assert all(Path(path).is_relative_to(tmp_path / 'new') for path in paths)
+
+
 def test_what_is_no_catalog_is_refused(tmp_path: Path) -> None:
     (tmp_path / 'x.sqlite').write_text('a text, which is no database at all' * 50)
     with pytest.raises(CatalogError, match=r'x\.sqlite: expected a catalog'):

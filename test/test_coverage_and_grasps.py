@@ -41,3 +41,9 @@ def test_a_fumbled_grasp_is_two_closings() -> None:
 def test_a_gripper_that_trembles_or_stays_still_grasps_nothing() -> None:
     noise = np.random.default_rng(0).normal(0, 0.01, 500)
     assert len(closings(1.0 + noise)[0]) == 0
+
+
+def test_gains_by_trees_are_those_of_comparing_all() -> None:
+    points = np.random.default_rng(3).normal(size=(500, 3))
+    brute = [np.min(np.linalg.norm(points[:i] - points[i], axis=1)) for i in range(1, 500)]
+    assert np.allclose(gains(points)[1:], brute)

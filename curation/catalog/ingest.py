@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import multiprocessing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, delete, Engine, func, select, update
+from sqlalchemy import Connection, delete, Engine, select, update
 
 from curation.bag.find import find_bags
 from curation.catalog.database import chunks, upsert, writing
@@ -26,6 +27,7 @@ from curation.catalog.tables import (
     SCORES,
     STREAMS,
 )
+from curation.manifests.models import take_manifests
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.schema import Rig
 
@@ -77,6 +79,7 @@ def ingest(
     _write(engine, pending)
     with writing(engine) as connection:
         take_annotations(connection, data_folders(paths))
+        take_manifests(connection, data_folders(paths))
     return Ingested(len(todo) - len(failures), known, failures)
 
 
@@ -163,12 +166,19 @@ def _forget_gone(connection: Connection, paths: Sequence[Path], bags: Sequence[P
 
 
 def _settle(connection: Connection, ids: Collection[str]) -> None:
-    """Name of several copies of an episode the same one, and forget those that have none left."""
-    first = (
-        select(func.min(FILES.c.path)).where(FILES.c.episode_id == EPISODES.c.id).scalar_subquery()
-    )
-    held = select(FILES.c.episode_id).where(FILES.c.episode_id == EPISODES.c.id).exists()
+    """Say where each episode is, and forget those that are nowhere any more.
+
+    Of several copies the first by name of those that this machine can reach.
+    """
     for part in chunks(ids):
-        chosen = EPISODES.c.id.in_(part)
-        connection.execute(delete(EPISODES).where(chosen, ~held))
-        connection.execute(update(EPISODES).where(chosen).values(path=first))
+        places: dict[str, list[str]] = defaultdict(list)
+        held = select(FILES.c.episode_id, FILES.c.path).where(FILES.c.episode_id.in_(part))
+        for episode_id, path in connection.execute(held):
+            places[episode_id].append(path)
+        for episode_id in part:
+            own = EPISODES.c.id == episode_id
+            if not places[episode_id]:
+                connection.execute(delete(EPISODES).where(own))
+                continue
+            path = min(places[episode_id], key=lambda path: (not Path(path).exists(), path))
+            connection.execute(update(EPISODES).where(own).values(path=path))

@@ -179,7 +179,7 @@ MANIFEST_EPISODES = Table(
 MODELS = Table(
     'models',
     METADATA,
-    Column('checkpoint', Text, primary_key=True),  # BLAKE3 of its file
+    Column('checkpoint', Text, primary_key=True),  # SHA-256 of its file, as bags name it
     Column('manifest', Text, primary_key=True),
     Column('file', Text, nullable=False),
     Column('metrics', Text, nullable=False),  # JSON

@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from curation.catalog.database import FILE_NAME, open_catalog
 from curation.catalog.questions import ask, Asked, QUESTIONS
+from curation.cli.catalogs import existing_catalog
 from curation.cli.exits import Exit
 from curation.cli.output import Output
-from curation.exceptions import CatalogError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,10 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> Exit:
     """Answer."""
-    where = Path(arguments.catalog)
-    file = where / FILE_NAME if where.is_dir() else where
-    if '://' not in arguments.catalog and not file.exists():
-        raise CatalogError(f"{file}: no such catalog; 'flywheel ingest {where}' makes one")
     asked = Asked(
         task=arguments.task,
         checkpoint=arguments.checkpoint,
@@ -38,7 +32,7 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
         days=arguments.days,
         count=arguments.count,
     )
-    with open_catalog(arguments.catalog).begin() as connection:
+    with existing_catalog(arguments.catalog).begin() as connection:
         found = ask(connection, arguments.question, asked)
     output.table([column.replace('_', ' ') for column in found.columns], found.rows)
     if found.note:

@@ -25,6 +25,8 @@ VERBS = {
     'score': ('curation.cli.score', 'score episodes against each other'),
     'ingest': ('curation.cli.ingest', 'bring bags into a catalog'),
     'ask': ('curation.cli.ask', 'answer a question about the episodes of a catalog'),
+    'review': ('curation.cli.review', 'step through what rules or findings flagged'),
+    'manifest': ('curation.cli.manifest', 'freeze, split and verify lists of episodes'),
     'convert': ('curation.cli.convert', 'align bags and export them as a dataset'),
     'export': ('curation.cli.export', 'align bags and write them for a trainer'),
     'offload': ('curation.cli.offload', 'copy bags to another disk or host, verified by content'),
@@ -59,11 +61,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen, rest = parser.parse_known_args(argv[:1])
     module, what = VERBS[chosen.verb]
     verb: Verb = importlib.import_module(module)
-    own = argparse.ArgumentParser(f'flywheel {chosen.verb}', description=f'{what.capitalize()}.')
-    own.add_argument('--json', action='store_true', help='print one JSON document, nothing else')
-    own.add_argument('--debug', action='store_true', help='show where an error came from')
+    shared = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    shared.add_argument('--json', action='store_true', help='print one JSON document only')
+    shared.add_argument('--debug', action='store_true', help='show where an error came from')
+    own = argparse.ArgumentParser(
+        f'flywheel {chosen.verb}', description=f'{what.capitalize()}.', parents=[shared]
+    )
     verb.add_arguments(own)
-    arguments = own.parse_args(rest + argv[1:])
+    flags, remaining = shared.parse_known_args(rest + argv[1:])  # after a verb's own verbs as well
+    arguments = own.parse_args(remaining, flags)
     output = Output(json=arguments.json)
     try:
         return verb.run(arguments, output)

@@ -8,11 +8,14 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from curation.align.episode import Episode
 from teleop_bridge.rig.schema import Role
 
 Points = NDArray[np.float64]
+
+_FEW = 64  # points that are compared one by one
 
 
 def initial_state(episode: Episode) -> tuple[str, Points]:
@@ -28,10 +31,26 @@ def initial_state(episode: Episode) -> tuple[str, Points]:
 
 
 def gains(points: Points) -> NDArray[np.float64]:
-    """Return the distance of each of the points (k, d) to the nearest earlier one; first NaN."""
-    found = np.full(len(points), math.nan)
-    for index in range(1, len(points)):
-        found[index] = np.min(np.linalg.norm(points[:index] - points[index], axis=1))
+    """Return the distance of each of the points (k, d) to the nearest earlier one; first NaN.
+
+    Halves are compared by a tree of the earlier one: k log^2 k instead of k^2.
+    """
+    found = np.full(len(points), math.inf)
+
+    def solve(begin: int, end: int) -> None:
+        if end - begin <= _FEW:
+            for index in range(begin + 1, end):
+                distances = np.linalg.norm(points[begin:index] - points[index], axis=1)
+                found[index] = min(found[index], float(np.min(distances)))
+            return
+        middle = (begin + end) // 2
+        solve(begin, middle)
+        solve(middle, end)
+        nearest, _ = cKDTree(points[begin:middle]).query(points[middle:end])
+        np.minimum(found[middle:end], nearest, out=found[middle:end])
+
+    solve(0, len(points))
+    found[:1] = math.nan
     return found
 
 

@@ -6,18 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from curation.scores.among import FEW, percentile_among, roughness_among
 from curation.scores.rules import Facts, load_rules, Rules, Verdict
 from curation.scores.score import Score
 
-__all__ = ['Judgement', 'Verdict', 'facts_of', 'judge', 'roughness']
-
-FEW = 4  # episodes of a task below which nothing is compared with the others
-_LEAST_DEVIATION = 0.3  # of smoothness: differences below it are nobody's fault
+__all__ = ['Judgement', 'Verdict', 'facts_of', 'judge']
 
 
 @dataclass(frozen=True)
@@ -38,8 +34,9 @@ def judge(score: Score, among: Sequence[Score], rules: Rules | None = None) -> J
 
 def facts_of(score: Score, peers: Sequence[Score]) -> Facts:
     """Return what rules can ask of a score among the scores of its task."""
-    rankings = np.array([peer.smoothness.ranking for peer in peers])
-    durations = np.array([peer.duration_s for peer in peers])
+    rankings = np.array([peer.smoothness.ranking for peer in peers], float)
+    durations = np.array([peer.duration_s for peer in peers], float)
+    smoothness, duration = np.array([score.smoothness.ranking]), np.array([score.duration_s])
     return {
         'task': score.task,
         'grade': score.grade,
@@ -47,10 +44,10 @@ def facts_of(score: Score, peers: Sequence[Score]) -> Facts:
         'location': score.location,
         'duration_s': score.duration_s,
         'duration_ratio': score.duration_ratio,
-        'duration_percentile': percentile(score.duration_s, durations),
+        'duration_percentile': float(percentile_among(duration, durations)[0]),
         'smoothness': score.smoothness.ranking,
-        'smoothness_percentile': percentile(score.smoothness.ranking, rankings),
-        'roughness': roughness(score.smoothness.ranking, rankings),
+        'smoothness_percentile': float(percentile_among(smoothness, rankings)[0]),
+        'roughness': float(roughness_among(smoothness, rankings)[0]),
         'coverage_gain': score.coverage_gain,
         'grasps': score.grasps,
         'idle_share': score.idle_share,
@@ -60,28 +57,6 @@ def facts_of(score: Score, peers: Sequence[Score]) -> Facts:
         'lost': score.problems + score.masked,
         'peers': len(peers),
     }
-
-
-def percentile(value: float, values: NDArray[np.float64]) -> float:
-    """Return the share of known values (n,) that are at most value, in percent; NaN for few."""
-    known = values[np.isfinite(values)]
-    if len(known) < FEW or not math.isfinite(value):
-        return math.nan
-    return float(100 * np.mean(known <= value))
-
-
-def roughness(value: float, values: NDArray[np.float64]) -> float:
-    """Return how far a smoothness lies below the median of (n,), in robust deviations.
-
-    The deviation is 1.4826 times the median absolute one, which is the standard deviation of
-    normal values, and at least 0.3. NaN where fewer than four are known.
-    """
-    known = values[np.isfinite(values)]
-    if len(known) < FEW or not math.isfinite(value):
-        return math.nan
-    median = float(np.median(known))
-    deviation = max(1.4826 * float(np.median(np.abs(known - median))), _LEAST_DEVIATION)
-    return (median - value) / deviation
 
 
 def _sentences(

@@ -1,0 +1,174 @@
+# Copyright 2026 teleop_flywheel developers
+# SPDX-License-Identifier: Apache-2.0
+"""A manifest: a frozen, ordered list of episodes, and everything that chose them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from blake3 import blake3
+
+from curation.align.options import AlignOptions
+from curation.exceptions import ManifestError
+
+FORMAT = 'teleop_flywheel manifest 1'
+FOLDER = 'manifests'  # in the data folder
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One episode as it was frozen; ``cluster`` is the id of the first of its near-copies."""
+
+    id: str
+    split: str
+    weight: float
+    name: str
+    task: str
+    grade: str
+    operator: str
+    session: str
+    rig: str
+    checkpoint: str
+    source: str
+    cluster: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Episodes in their order; ``chosen_by`` holds query, rules, weights, split and options."""
+
+    name: str
+    chosen_by: Mapping[str, Any]
+    episodes: tuple[Entry, ...]
+
+    @property
+    def hash(self) -> str:
+        """Return the BLAKE3 hash of all of it: equal manifests have equal hashes."""
+        content = {'format': FORMAT, 'name': self.name, 'chosen_by': self.chosen_by,
+                   'episodes': [asdict(entry) for entry in self.episodes]}
+        return digest(content)
+
+    def of(self, split: str) -> tuple[Entry, ...]:
+        """Return the episodes of a split, of all where it is empty."""
+        return tuple(entry for entry in self.episodes if split in ('', entry.split))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What another manifest adds, leaves out and changes; ``chosen_by`` names what differs."""
+
+    added: tuple[Entry, ...]
+    removed: tuple[Entry, ...]
+    changed: tuple[tuple[Entry, Entry], ...]
+    reordered: bool
+    chosen_by: tuple[str, ...]
+
+
+def digest(content: Any) -> str:
+    """Return the BLAKE3 hash of JSON content, whatever the order of its keys."""
+    text = json.dumps(content, sort_keys=True, separators=(',', ':'))
+    return blake3(text.encode()).hexdigest()
+
+
+def options_of(align: AlignOptions, export: Mapping[str, Any]) -> dict[str, Any]:
+    """Return alignment and export options with a hash of each."""
+    aligned = {
+        entry.name: _plain(getattr(align, entry.name)) for entry in fields(AlignOptions)
+    }
+    return {
+        'alignment': {'hash': digest(aligned), 'options': aligned},
+        'export': {'hash': digest(dict(export)), 'options': dict(export)},
+    }
+
+
+def save(manifest: Manifest, path: Path) -> None:
+    """Write the file, whole or not at all; ManifestError where one of that name exists.
+
+    A line an episode: a person can read it, and a version control system can show what changed.
+    """
+    lines = [json.dumps(asdict(entry), ensure_ascii=False) for entry in manifest.episodes]
+    head = json.dumps(
+        {'format': FORMAT, 'hash': manifest.hash, 'name': manifest.name,
+         'chosen_by': manifest.chosen_by},
+        indent=1, ensure_ascii=False,
+    )
+    body = ',\n  '.join(lines)
+    text = f'{head[:-2]},\n "episodes": [\n  {body}\n ]\n}}\n'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f'.{path.name}.{os.getpid()}')
+    partial.write_text(text, encoding='utf-8', errors='surrogatepass')
+    try:
+        os.link(partial, path)  # unlike a rename it never replaces
+    except FileExistsError:
+        raise ManifestError(f'{path}: exists already; a manifest is never changed') from None
+    finally:
+        partial.unlink()
+
+
+def load(path: Path) -> Manifest:
+    """Read a manifest; ManifestError where it is none, or is not as it was frozen."""
+    try:
+        content = json.loads(path.read_text(encoding='utf-8', errors='surrogatepass'))
+    except OSError as error:
+        raise ManifestError(f'{path}: can not be read ({error.strerror})') from error
+    except ValueError as error:
+        raise ManifestError(f'{path}: expected a manifest, found no JSON ({error})') from error
+    if not isinstance(content, dict) or content.get('format') != FORMAT:
+        found = content.get('format') if isinstance(content, dict) else type(content).__name__
+        raise ManifestError(f"{path}: expected '{FORMAT}', found {found!r}")
+    try:
+        entries = tuple(Entry(**entry) for entry in content['episodes'])
+        manifest = Manifest(content['name'], content['chosen_by'], entries)
+    except (KeyError, TypeError) as error:
+        raise ManifestError(f'{path}: expected every field of an episode ({error})') from error
+    if manifest.hash != content.get('hash'):
+        raise ManifestError(
+            f'{path}: expected hash {str(content.get("hash"))[:12]} as frozen, found '
+            f'{manifest.hash[:12]}: the file was changed'
+        )
+    return manifest
+
+
+def diff(old: Manifest, new: Manifest) -> Difference:
+    """Return what turns old into new."""
+    before, after = ({e.id: e for e in m.episodes} for m in (old, new))
+    common = [key for key in before if key in after]
+    keys = sorted({*old.chosen_by, *new.chosen_by})
+    return Difference(
+        added=tuple(entry for key, entry in after.items() if key not in before),
+        removed=tuple(entry for key, entry in before.items() if key not in after),
+        changed=tuple((before[k], after[k]) for k in common if before[k] != after[k]),
+        reordered=common != [key for key in after if key in before],
+        chosen_by=tuple(k for k in keys if old.chosen_by.get(k) != new.chosen_by.get(k)),
+    )
+
+
+def find_manifests(folder: Path) -> list[Path]:
+    """Return the manifests of a data folder."""
+    return sorted((folder / FOLDER).glob('*.json'))
+
+
+def select_bags(
+    entries: Sequence[Entry], places: Mapping[str, Path], what: str
+) -> list[Path]:
+    """Return where each entry's bag is, in order; ManifestError naming those that are nowhere."""
+    missing = [entry for entry in entries if entry.id not in places]
+    if missing:
+        raise ManifestError(
+            f'{what}: {len(missing)} of {len(entries)} episodes are not there, such as '
+            f'{missing[0].name} ({missing[0].id[:12]})'
+        )
+    return [places[entry.id] for entry in entries]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    return str(getattr(value, 'value', value))
