@@ -149,3 +149,24 @@ def _mixture(
         of = labels == source
         factors[of] = share / float(weights[of].sum())
     return factors
+
+
+def sampler_weights(
+    episodes: Sequence[Episode], weights: Mapping[str, float], options: WeightOptions
+) -> NDArray[np.float64]:
+    """Return the weights of all samples of episodes, one after another, as a sampler takes them.
+
+    ``weights`` are the episodes' own by content id, such as a manifest's; their mean over samples
+    that are not masked is 1. ManifestError names an episode that has none.
+    """
+    parts = []
+    for episode in episodes:
+        if episode.id not in weights:
+            raise ManifestError(f'weights: expected one for {episode.name}, found none')
+        parts.append(sample_weights(episode, options) * weights[episode.id])
+    return np.concatenate(normalised(parts))
+
+
+def options_from(document: Mapping[str, Any]) -> WeightOptions:
+    """Return the choices that a manifest states."""
+    return WeightOptions(**document)
