@@ -19,7 +19,7 @@ from curation.checks.view import View
 from curation.cli.main import main
 from curation.sources.lerobot import LeRobotSource
 from support.campaign import Campaign
-from support.faults import motion_faults
+from support.faults import motion_faults, taken
 from support.rehearsal import CAMERA_LAG_S, LAG_S, recording, stream_faults
 from support.streams import CORPUS, usual, write
 from teleop_bridge.exceptions import RigError
@@ -111,9 +111,7 @@ def test_findings_are_whole_and_thresholds_can_be_changed(tmp_path: Path) -> Non
     episode = recording(1)
     series = episode.series['state']
     kept = np.r_[0:300, 304:800]
-    from support.rehearsal import _rows
-
-    altered = replace(episode, series={**episode.series, 'state': _rows(series, kept)})
+    altered = replace(episode, series={**episode.series, 'state': taken(series, kept)})
     found = [f for f in check_recordings([altered], images=False) if f.check == 'gap']
     assert len(found) == 1
     assert found[0].severity is Severity.WARNING and found[0].advice

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
-from curation.align.episode import Values
-from curation.checks.signal import Flags, spans, uniform
+from curation.align.episode import Times, Values
+from curation.checks.signal import Flags, spans, spread, uniform
 from curation.checks.view import Motion
 
 _WINDOW_S = 0.5
@@ -18,6 +20,9 @@ _LEAST_RANGE = 0.02
 _LEAST_STEP = 0.04  # rad or m that a command must go for a stand to be wrong
 _LEAST_MOTION = 0.05  # a joint that moves less in all its episode says little about rest
 _TREMOR_HZ = (4.0, 12.0)
+_LEAST_CLIPPED = 5  # samples at an extreme
+_LEAST_BEYOND = 0.01  # rad or m that a command is beyond one
+Span = tuple[int, int]  # ns
 
 
 def reach(positions: Values) -> Values:
@@ -37,20 +42,17 @@ def still(motion: Motion) -> Flags:
     return np.asarray((excursion < _STILL * ranges).all(axis=1))
 
 
-def idle_parts(motion: Motion) -> tuple[float, float, float]:
-    """Return the idle time at the start, the longest in the middle, and at the end, s."""
+def idle_parts(motion: Motion) -> tuple[Span, Span, Span]:
+    """Return when nothing moves: at the start, the longest time in the middle, at the end, ns."""
+    stamps = motion.stamps_ns
+    first, last = int(stamps[0]), int(stamps[-1])
+    parts = [(first, first), (first, first), (last, last)]
     flags = still(motion)
-    seconds = (motion.stamps_ns - motion.stamps_ns[0]) / 1e9
-    first = last = middle = 0.0
     for start, end in spans(flags):
-        length = float(seconds[min(end, len(seconds) - 1)] - seconds[start])
-        if start == 0:
-            first = length
-        elif end == len(flags):
-            last = length
-        else:
-            middle = max(middle, length)
-    return first, middle, last
+        found = int(stamps[start]), int(stamps[min(end, len(stamps) - 1)])
+        where = 0 if start == 0 else 2 if end == len(flags) else 1
+        parts[where] = max(parts[where], found, key=lambda span: span[1] - span[0])
+    return parts[0], parts[1], parts[2]
 
 
 def tremor(motion: Motion) -> Values:
@@ -79,9 +81,17 @@ def at_extremes(positions: Values) -> Values:
     return np.asarray(np.maximum(low, high))
 
 
-def stuck_seconds(state: Motion, action: Motion | None) -> Values:
-    """Return how long each joint stands exactly still while its command moves, at most, s (k,)."""
-    held = np.zeros(len(state.names))
+@dataclass(frozen=True)
+class Held:
+    """Per joint (k,) a size, and the span (k, 2), ns, in which it is."""
+
+    size: Values
+    span_ns: Times
+
+
+def stuck(state: Motion, action: Motion | None) -> Held:
+    """Return how long each joint stands exactly still while its command moves, at most, s."""
+    held = _nothing(state)
     if action is None:
         return held
     commands = action.at(state.stamps_ns)
@@ -97,6 +107,42 @@ def stuck_seconds(state: Motion, action: Motion | None) -> Values:
             part = command[start : end + 1]
             finite = part[np.isfinite(part)]
             if len(finite) and np.ptp(finite) > max(_MOVED * ranges, _LEAST_STEP):
-                seconds = float(state.stamps_ns[end] - state.stamps_ns[start]) / 1e9
-                held[column] = max(held[column], seconds)
+                span = state.stamps_ns[[start, end]]
+                seconds = float(span[1] - span[0]) / 1e9
+                if seconds > held.size[column]:
+                    held.size[column], held.span_ns[column] = seconds, span
     return held
+
+
+def clipped(state: Motion, action: Motion | None) -> Held:
+    """Return the share of samples in which each joint stays at its extreme, commanded beyond.
+
+    Exactly at the extreme of the episode, while the command is farther on, against the joint, than
+    it usually is. A finger that closes on an object does so too.
+    """
+    held = _nothing(state)
+    if action is None:
+        return held
+    commands = action.at(state.stamps_ns)
+    for column, name in enumerate(state.names):
+        if name not in action.names or np.ptp(state.positions[:, column]) < _LEAST_RANGE:
+            continue
+        for sign in (1, -1):
+            measured = sign * state.positions[:, column]
+            ahead = sign * commands[:, action.names.index(name)] - measured
+            known = np.isfinite(ahead)
+            at = known & (measured == measured.max())
+            rest = ahead[known & ~at]
+            if at.sum() < _LEAST_CLIPPED or len(rest) < _LEAST_CLIPPED:
+                continue
+            beyond = at & (ahead - np.median(rest) > 3 * spread(rest) + _LEAST_BEYOND)
+            if beyond.mean() > held.size[column]:
+                where = np.flatnonzero(beyond)
+                held.size[column] = beyond.mean()
+                held.span_ns[column] = state.stamps_ns[where[[0, -1]]]
+    return held
+
+
+def _nothing(state: Motion) -> Held:
+    count = len(state.names)
+    return Held(np.zeros(count), np.tile(state.stamps_ns[[0, -1]], (count, 1)))

@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.align.episode import Values
+from curation.align.episode import Times, Values
 from curation.checks.finding import Finding, Severity
-from curation.checks.motion import at_extremes, idle_parts, stuck_seconds, tremor
+from curation.checks.motion import at_extremes, clipped, Held, idle_parts, Span, stuck, tremor
 from curation.checks.offsets import camera_delay, joint_delay_change, joint_delays, JointDelays
 from curation.checks.signal import Delay, uniform
 from curation.checks.view import Motion, View
@@ -51,8 +51,9 @@ class Summary:
     extremes: Values  # (k,) share of samples exactly at the lowest or highest value
     path: Values  # (64, k) over normalised time
     tremor: Values  # (k,) rms between 4 and 12 Hz
-    idle_s: tuple[float, float, float]  # at start, in the middle, at the end
-    stuck_s: Values  # (k,) longest stand while commanded to move
+    idle: tuple[Span, Span, Span]  # ns, at start, in the middle, at the end
+    stuck: Held  # s, longest stand while commanded to move
+    clipped: Held  # share of samples at an extreme while commanded beyond it
     lags: JointDelays
     lag_change: JointDelays  # from the first half to the second
     camera_lags: Mapping[str, Delay] = field(default_factory=dict)
@@ -73,15 +74,17 @@ class Summary:
         threshold: float,
         advice: str,
         stream: str = '',
+        span_ns: Sequence[int] | Times | None = None,
     ) -> Finding:
-        """Return a finding about the whole episode."""
+        """Return a finding about the whole episode, or a span of it."""
+        start, end = (self.start_ns, self.end_ns) if span_ns is None else span_ns
         return Finding(
             '',
             severity,
             self.episode,
             stream or self.stream,
-            self.start_ns,
-            self.end_ns,
+            int(start),
+            int(end),
             float(value),
             float(threshold),
             message,
@@ -110,8 +113,9 @@ def summarise(view: View) -> Summary | None:
         extremes=at_extremes(positions),
         path=_path(state),
         tremor=tremor(state),
-        idle_s=idle_parts(state),
-        stuck_s=stuck_seconds(state, view.action),
+        idle=idle_parts(state),
+        stuck=stuck(state, view.action),
+        clipped=clipped(state, view.action),
         lags=joint_delays(view),
         lag_change=joint_delay_change(view),
         camera_lags={
@@ -120,6 +124,15 @@ def summarise(view: View) -> Summary | None:
         cameras=_cameras(view),
         calibrations=_calibrations(view),
     )
+
+
+def path_scale(paths: Values) -> Values:
+    """Return what differences of paths (n, 64, k) are measured by, per joint (k,).
+
+    Joints that hardly move count little: what they show is noise.
+    """
+    ranges = np.median(np.ptp(paths, axis=1), axis=0)
+    return np.asarray(np.maximum(ranges, max(float(ranges.max()) / 2, 0.02)))
 
 
 def _path(state: Motion) -> Values:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from curation.align.series import JointTable, Recording, Series
+from curation.align.episode import Image
+from curation.align.series import Recording, Series, Table
 
 Rng = np.random.Generator
 BOTH = ('state', 'action')
@@ -47,39 +48,87 @@ def with_positions(
 
 
 def with_rows(recording: Recording, rows: np.ndarray, *, keep_times: bool) -> Recording:
-    """Return the recording with all its streams' rows picked; times run on evenly if not kept."""
+    """Return the recording with rows of its state picked, and of the other streams as many
+    in proportion; times run on evenly if not kept."""
     changed, frames = {}, {}
+    count = len(_times(recording))
     for name, s in recording.series.items():
-        stamps = s.stamps_ns[rows] if keep_times else _even(s, len(rows))
-        joints = s.joints
-        if joints is not None:
-            joints = JointTable(
-                joints.names,
-                joints.positions[rows],
-                joints.velocities[rows],
-                joints.efforts[rows],
-                joints.present[rows],
-                ((0, joints.names),),
-            )
-        nothing = np.full(len(rows), -1, np.int64)
-        changed[name] = replace(
-            s,
-            stamps_ns=stamps,
-            log_ns=stamps,
-            header_ns=nothing,
-            publish_ns=nothing,
-            refs=s.refs[rows],
-            sizes=s.sizes[rows],
-            joints=joints,
-        )
-    for name, source in recording.frames.items():
-        frames[name] = lambda i, source=source: source(int(rows[i]))
+        mine = _in_proportion(rows, count, len(s))
+        picked = taken(s, mine)
+        if not keep_times:
+            picked = received_at(picked, _even(s, len(mine)))
+        changed[name] = picked
+        if name in recording.frames:
+            order = np.argsort(s.stamps_ns, kind='stable')
+            frames[name] = _Frames(recording.frames[name], order, mine)
     return replace(with_series(recording, changed), frames=frames)
 
 
+class _Frames:
+    """An image stream of which rows were picked."""
+
+    def __init__(
+        self, source: Callable[[int], Image], order: np.ndarray, rows: np.ndarray
+    ) -> None:
+        self._source = source
+        self._rows = np.argsort(order)[rows]
+
+    def __call__(self, index: int) -> Image:
+        return self._source(int(self._rows[index]))
+
+
+def _in_proportion(rows: np.ndarray, count: int, own: int) -> np.ndarray:
+    if own == count:
+        return rows
+    at = np.arange(round(len(rows) * own / count)) * count / own
+    return np.round(rows[at.astype(int)] * own / count).astype(int).clip(0, own - 1)
+
+
+def taken(series: Series, rows: np.ndarray) -> Series:
+    """Return a stream with rows picked."""
+    joints, table = series.joints, series.table
+    if joints is not None:
+        joints = replace(
+            joints,
+            positions=joints.positions[rows],
+            velocities=joints.velocities[rows],
+            efforts=joints.efforts[rows],
+            present=joints.present[rows],
+        )
+    if table is not None:
+        texts = tuple(table.texts[i] for i in rows) if table.texts else ()
+        table = Table(table.names, table.values[rows], texts)
+    return replace(
+        series,
+        stamps_ns=series.stamps_ns[rows],
+        header_ns=series.header_ns[rows],
+        publish_ns=series.publish_ns[rows],
+        log_ns=series.log_ns[rows],
+        refs=series.refs[rows],
+        sizes=series.sizes[rows],
+        joints=joints,
+        table=table,
+    )
+
+
+def received_at(series: Series, stamps: np.ndarray) -> Series:
+    """Return a stream with new stamps, received as long after them as it usually is."""
+    late = int(np.median(series.log_ns - series.stamps_ns)) if len(series) else 0
+    has_header = bool((series.header_ns > 0).all())
+    nothing = np.full(len(stamps), -1, np.int64)
+    return replace(
+        series,
+        stamps_ns=stamps,
+        log_ns=stamps + late,
+        header_ns=stamps if has_header else nothing,
+        publish_ns=nothing,
+    )
+
+
 def _even(series: Series, count: int) -> np.ndarray:
-    step = float(np.median(np.diff(series.stamps_ns)))
-    return series.stamps_ns[0] + np.round(np.arange(count) * step).astype(np.int64)
+    step = float(np.median(np.diff(series.stamps_ns))) if len(series) > 1 else 0.0
+    first = series.stamps_ns[0] if len(series) else 0
+    return first + np.round(np.arange(count) * step).astype(np.int64)
 
 
 def _times(recording: Recording) -> np.ndarray:
@@ -119,14 +168,17 @@ def _part(checks: str, altered: Recording, start: int, end: int) -> Planted:
     )
 
 
-def not_finite(recording: Recording, rng: Rng) -> Planted:
-    start, end = _window(recording, 0.1, rng)
+def not_finite(value: float, stream: str = 'state') -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        start, end = _window(recording, 0.1, rng)
 
-    def change(values: np.ndarray) -> np.ndarray:
-        values[start:end, rng.integers(values.shape[1])] = np.nan
-        return values
+        def change(values: np.ndarray) -> np.ndarray:
+            values[start:end, rng.integers(values.shape[1])] = value
+            return values
 
-    return _part('not_finite', with_positions(recording, change, ('state',)), start, end)
+        return _part('not_finite', with_positions(recording, change, (stream,)), start, end)
+
+    return fault
 
 
 def frozen(stream: str, seconds: float) -> Fault:
@@ -182,12 +234,21 @@ def flipped_sign(streams: tuple[str, ...]) -> Fault:
     return fault
 
 
-def degrees(streams: tuple[str, ...]) -> Fault:
+def in_other_units(
+    streams: tuple[str, ...], *, factor: float = 180 / np.pi, one: bool = False
+) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
+        positions = recording.series['state'].joints.positions
+        joint = int(rng.choice(np.flatnonzero(np.abs(np.median(positions, axis=0)) > 0.15)))
+
+        def change(values: np.ndarray) -> np.ndarray:
+            values[:, joint if one else slice(None)] *= factor
+            return values
+
         return _all(
             recording,
-            'joint_identity joint_profile',
-            with_positions(recording, np.degrees, streams),
+            'joint_identity joint_profile limits',
+            with_positions(recording, change, streams),
         )
 
     return fault
@@ -203,7 +264,8 @@ def reordered_in_mid_bag(streams: tuple[str, ...]) -> Fault:
             values[at:, [a, b]] = values[at:, [b, a]]
             return values
 
-        return _part('joint_reorder', with_positions(recording, change, streams), at, count)
+        altered = with_positions(recording, change, streams)
+        return _part('joint_reorder joint_identity joint_profile', altered, at, count)
 
     return fault
 
@@ -218,11 +280,13 @@ def hidden_gap(seconds: float) -> Fault:
     return fault
 
 
-def repeated_samples(share: float) -> Fault:
+def repeated_samples(share: float, *, regular: bool = False) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
         count = len(_times(recording))
         rows = np.arange(count)
         at = rng.choice(np.arange(1, count - 1), int(share * count), replace=False)
+        if regular:  # a slower recording on a faster grid
+            at = np.arange(3, count, round(1 / share))
         rows[at] -= 1
         return _all(
             recording,
@@ -241,6 +305,29 @@ def exchanged_samples(recording: Recording, rng: Rng) -> Planted:
     return _part(
         'reordered_samples', with_positions(recording, lambda v: v[rows], BOTH), start, end
     )
+
+
+def doubled_messages(share: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        count = len(_times(recording))
+        twice = rng.choice(count, max(int(share * count), 2), replace=False)
+        rows = np.sort(np.r_[np.arange(count), twice])
+        altered = taken(recording.series['state'], rows)
+        return _all(recording, 'stamp_order', with_series(recording, {'state': altered}))
+
+    return fault
+
+
+def exchanged_messages(share: float) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        count = len(_times(recording))
+        rows = np.arange(count)
+        at = np.unique(rng.choice(np.arange(0, count - 2, 3), int(share * count), replace=False))
+        rows[at], rows[at + 1] = at + 1, at
+        altered = taken(recording.series['state'], rows)
+        return _all(recording, 'stamp_order', with_series(recording, {'state': altered}))
+
+    return fault
 
 
 def late_state(milliseconds: float, *, from_middle: bool = False) -> Fault:
@@ -337,12 +424,13 @@ def copy_of(original: Recording, *, noise: float = 0.0, warp: float = 0.0) -> Fa
 
 def clipped(part: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
-        joint = int(_moving_joints(recording, 1, rng)[0])
+        positions = recording.series['state'].joints.positions
+        tops = np.percentile(positions, 100 * (1 - part), axis=0)
+        cut = positions.max(axis=0) - tops
+        joint = int(rng.choice(np.flatnonzero(cut > min(0.08, cut.max() * 0.99))))
 
         def change(values: np.ndarray) -> np.ndarray:
-            values[:, joint] = np.minimum(
-                values[:, joint], np.percentile(values[:, joint], 100 * (1 - part))
-            )
+            values[:, joint] = np.minimum(values[:, joint], tops[joint])
             return values
 
         return _all(
@@ -356,7 +444,8 @@ def stuck(seconds: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
         start, end = _window(recording, seconds, rng)
         joints = recording.series['action'].joints.positions
-        arm = slice(0, 14)  # fingers stand on objects in clean episodes too
+        # fingers stand on objects in clean episodes too
+        arm = slice(0, 14 if joints.shape[1] > 14 else joints.shape[1] - 1)
         part = np.ptp(joints[start:end, arm], axis=0) / (np.ptp(joints[:, arm], axis=0) + 0.05)
         joint = int(np.argmax(part))
 
@@ -373,9 +462,9 @@ def with_stamps(
     recording: Recording, change: Callable[[np.ndarray], np.ndarray], stream: str = 'state'
 ) -> Recording:
     series = recording.series[stream]
-    return with_series(
-        recording, {stream: replace(series, stamps_ns=change(series.stamps_ns.copy()))}
-    )
+    stamps = change(series.stamps_ns.copy())
+    header = stamps if (series.header_ns > 0).all() else series.header_ns
+    return with_series(recording, {stream: replace(series, stamps_ns=stamps, header_ns=header)})
 
 
 def time_gap(seconds: float) -> Fault:
@@ -407,7 +496,8 @@ def backwards(milliseconds: float) -> Fault:
             stamps[start:] -= int(milliseconds * 1e6)
             return stamps
 
-        return _part('stamp_order', with_stamps(recording, change), start - 5, start + 5)
+        checks = 'stamp_order' if milliseconds > 0 else 'gap clock_step'
+        return _part(checks, with_stamps(recording, change), start - 5, start + 5)
 
     return fault
 
@@ -424,41 +514,64 @@ def standing_stamps(recording: Recording, rng: Rng) -> Planted:
 
 def motion_faults(other: Recording) -> dict[str, Fault]:
     """Return faults of motion and time by name, at strengths a person would care about."""
+    state, action = ('state',), ('action',)
     return {
-        'NaN for 0.1 s': not_finite,
+        'NaN for 0.1 s': not_finite(np.nan),
+        'infinite command for 0.1 s': not_finite(np.inf, 'action'),
         'state frozen 0.5 s': frozen('state', 0.5),
         'state frozen 1 s': frozen('state', 1.0),
+        'command frozen 0.5 s': frozen('action', 0.5),
         'command frozen 1 s': frozen('action', 1.0),
-        'two joints swapped in the state': exchanged_joints(('state',)),
+        'two joints swapped in the state': exchanged_joints(state),
+        'two joints swapped in the command': exchanged_joints(action),
         'two joints swapped in state and command': exchanged_joints(BOTH),
-        'one sign flipped in the state': flipped_sign(('state',)),
+        'one sign flipped in the state': flipped_sign(state),
+        'one sign flipped in the command': flipped_sign(action),
         'one sign flipped in state and command': flipped_sign(BOTH),
-        'state in degrees': degrees(('state',)),
-        'state and command in degrees': degrees(BOTH),
-        'joints reordered in mid-bag, state': reordered_in_mid_bag(('state',)),
+        'state in degrees': in_other_units(state),
+        'command in degrees': in_other_units(action),
+        'state and command in degrees': in_other_units(BOTH),
+        'one joint in degrees, state': in_other_units(state, one=True),
+        'one joint in degrees, state and command': in_other_units(BOTH, one=True),
+        'one joint in thousandths, state and command': in_other_units(
+            BOTH, factor=1000, one=True
+        ),
+        'joints reordered in mid-bag, state': reordered_in_mid_bag(state),
         'joints reordered in mid-bag, both': reordered_in_mid_bag(BOTH),
+        '0.3 s lost and re-gridded': hidden_gap(0.3),
         '0.5 s lost and re-gridded': hidden_gap(0.5),
         '1 s lost and re-gridded': hidden_gap(1.0),
         '5 % of the samples repeated': repeated_samples(0.05),
+        '10 % of the samples repeated': repeated_samples(0.10),
+        'every third sample repeated': repeated_samples(1 / 3, regular=True),
         'neighbouring samples exchanged': exchanged_samples,
+        'messages doubled, 3 %': doubled_messages(0.03),
+        'messages out of order, 3 %': exchanged_messages(0.03),
         'state 40 ms late': late_state(40),
+        'state 40 ms early': late_state(-40),
         'state 100 ms late': late_state(100),
+        'state 60 ms late from the middle on': late_state(60, from_middle=True),
         'state 100 ms late from the middle on': late_state(100, from_middle=True),
         'tremor of 0.01 rad': tremor(0.01),
         'tremor of 0.03 rad': tremor(0.03),
-        'idle 4 s at the start': idle('start', 4),
+        'idle 3 s at the start': idle('start', 3),
         'idle 4 s in the middle': idle('middle', 4),
-        'idle 4 s at the end': idle('end', 4),
+        'idle 3 s at the end': idle('end', 3),
         'ended at a third': cut_short(0.33),
+        'ended at 45 %': cut_short(0.45),
         'three times as long': slow(3),
         'exact copy': copy_of(other),
         'copy with noise of 0.005 rad': copy_of(other, noise=0.005),
         'copy warped in time': copy_of(other, warp=0.4),
-        'copy warped, with noise': copy_of(other, warp=0.3, noise=0.003),
+        'copy warped, with noise of 0.01 rad': copy_of(other, warp=0.3, noise=0.01),
         'joint clipped in 25 % of the samples': clipped(0.25),
+        'joint clipped in 40 % of the samples': clipped(0.4),
+        'joint stuck for 1.5 s': stuck(1.5),
         'joint stuck for 2 s': stuck(2.0),
+        'gap of 0.1 s': time_gap(0.1),
         'gap of 0.3 s': time_gap(0.3),
         'stamps scattered by 60 %': scattered(0.6),
         'stamps 50 ms back': backwards(50),
+        'stamps 1 h ahead from here on': backwards(-3_600_000),
         'stamps standing for 0.3 s': standing_stamps,
     }

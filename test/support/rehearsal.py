@@ -14,7 +14,7 @@ from curation.align.series import Recording, Series, Table
 from curation.bag.model import Problem
 from curation.exceptions import DecodeError
 from curation.sources.table import content_id, joint_series
-from support.faults import Fault, Planted, Rng
+from support.faults import Fault, Planted, Rng, taken
 from teleop_bridge.rig.loader import parse_rig
 from teleop_bridge.rig.schema import Rig
 from teleop_bridge.vocabulary import Phase
@@ -194,35 +194,6 @@ def _planted(
     )
 
 
-def _rows(series: Series, rows: np.ndarray) -> Series:
-    from curation.align.series import JointTable
-
-    joints, table = series.joints, series.table
-    if joints is not None:
-        joints = JointTable(
-            joints.names,
-            joints.positions[rows],
-            joints.velocities[rows],
-            joints.efforts[rows],
-            joints.present[rows],
-            joints.layouts,
-        )
-    if table is not None:
-        texts = tuple(table.texts[i] for i in rows) if table.texts else ()
-        table = Table(table.names, table.values[rows], texts)
-    return replace(
-        series,
-        stamps_ns=series.stamps_ns[rows],
-        header_ns=series.header_ns[rows],
-        publish_ns=series.publish_ns[rows],
-        log_ns=series.log_ns[rows],
-        refs=series.refs[rows],
-        sizes=series.sizes[rows],
-        joints=joints,
-        table=table,
-    )
-
-
 def _stream(name: str, change: Callable[[Series, Rng], Series], checks: str) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
         altered = change(recording.series[name], rng)
@@ -243,7 +214,7 @@ def _cut(part: slice, checks: str) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
         rows = np.arange(len(recording.series['front']))[part]
         camera = recording.frames['front']
-        series = {**recording.series, 'front': _rows(recording.series['front'], rows)}
+        series = {**recording.series, 'front': taken(recording.series['front'], rows)}
         frames = {'front': lambda i: camera(int(rows[i]))}
         return _planted(replace(recording, series=series, frames=frames), checks)
 
@@ -273,11 +244,11 @@ def _renamed(series: Series, rng: Rng) -> Series:
 
 
 def _half_rate(series: Series, rng: Rng) -> Series:
-    return _rows(series, np.arange(0, len(series), 2))
+    return taken(series, np.arange(0, len(series), 2))
 
 
 def _lost(series: Series, rng: Rng) -> Series:
-    return _rows(series, np.flatnonzero(rng.random(len(series)) > 0.08))
+    return taken(series, np.flatnonzero(rng.random(len(series)) > 0.08))
 
 
 def _table(column: int, value: float, span: slice) -> Callable[[Series, Rng], Series]:

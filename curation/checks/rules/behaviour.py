@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from curation.align.episode import Values
 from curation.checks.finding import Finding, Severity
 from curation.checks.registry import collection_check, Limits
 from curation.checks.rules.joint_identity import same_joints
 from curation.checks.signal import spread
-from curation.checks.summary import Summary
+from curation.checks.summary import path_scale, Summary
 
 
 @collection_check('tremor', gain=3.5, least=0.003, alone=0.012)
@@ -26,7 +27,7 @@ def tremor(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
         if len(group) >= 5:
             usual = np.nanmedian(values, axis=0)
             high = np.nanpercentile(values, 95, axis=0)
-            limit = np.maximum(np.maximum(limits['gain'] * usual, 1.5 * high), limits['least'])
+            limit = np.maximum(np.maximum(limits['gain'] * usual, 1.7 * high), limits['least'])
         for summary, value in zip(group, values, strict=True):
             over = np.nan_to_num(value / limit)
             worst = int(np.argmax(over))
@@ -46,7 +47,7 @@ def idle(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find long idle times at the start, in the middle or at the end, against other episodes."""
     for group in same_joints(summaries):
         for part, where in enumerate(('at the start', 'in the middle', 'at the end')):
-            values = np.array([s.idle_s[part] for s in group])
+            values = np.array([(s.idle[part][1] - s.idle[part][0]) / 1e9 for s in group])
             limit = limits['seconds']
             if len(group) >= 5:
                 limit = max(limit, float(np.median(values)) + limits['sigmas'] * spread(values))
@@ -58,31 +59,66 @@ def idle(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
                         value=value,
                         threshold=limit,
                         advice='cut it off, or start and stop closer to the task',
+                        span_ns=summary.idle[part],
                     )
 
 
-@collection_check('duration', longest=2.0, shortest=0.5, least=5)
+@collection_check(
+    'duration',
+    long=1.7,
+    longest=2.0,
+    shortest=0.6,
+    sigmas=3.5,
+    least=5,
+    end_gain=1.5,
+    end_shorter=0.9,
+)
 def duration(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
-    """Find episodes much longer or shorter than the task's median."""
+    """Find episodes much longer or shorter than the task's median, or ended where none ends."""
     for group in same_joints(summaries):
         if len(group) < limits['least']:
             continue
-        usual = float(np.median([s.duration_s for s in group]))
-        for summary in group:
-            ratio = summary.duration_s / max(usual, 1e-9)
-            if ratio > limits['longest']:
+        seconds = np.array([max(s.duration_s, 1e-9) for s in group])
+        ratios = seconds / np.median(seconds)
+        usual = float(np.exp(limits['sigmas'] * spread(np.log(ratios))))
+        shortest = min(limits['shortest'], 1 / usual)
+        longest = max(limits['long'], min(limits['longest'], usual))
+        away = _ends_away(group)
+        for summary, ratio, far in zip(group, ratios.tolist(), away.tolist(), strict=True):
+            if ratio > longest:
                 yield summary.find(
                     Severity.WARNING,
                     f"takes {ratio:.1f} times the task's median",
                     value=ratio,
-                    threshold=limits['longest'],
+                    threshold=longest,
                     advice='look for retries or a forgotten stop',
                 )
-            elif ratio < limits['shortest']:
+            elif ratio < shortest:
                 yield summary.find(
                     Severity.WARNING,
                     f"takes {ratio:.0%} of the task's median: aborted?",
                     value=ratio,
-                    threshold=limits['shortest'],
+                    threshold=shortest,
                     advice='look whether it was ended before the task was',
                 )
+            elif ratio < limits['end_shorter'] and far > limits['end_gain']:
+                yield summary.find(
+                    Severity.WARNING,
+                    f"takes {ratio:.0%} of the task's median and ends where others don't: "
+                    'aborted?',
+                    value=far,
+                    threshold=limits['end_gain'],
+                    advice='look whether it was ended before the task was',
+                )
+
+
+def _ends_away(group: Sequence[Summary]) -> Values:
+    """Return how far each episode ends from where three others end (n,).
+
+    1 is what 95 % of the episodes stay below.
+    """
+    paths = np.array([s.path for s in group])
+    ends = paths[:, -2:].mean(axis=1) / path_scale(paths)
+    apart = np.sqrt(((ends[:, None] - ends[None]) ** 2).mean(axis=2))
+    nearest = np.sort(apart, axis=1)[:, 1:4].mean(axis=1)
+    return np.asarray(nearest / max(float(np.percentile(nearest, 95)), 0.02))

@@ -12,18 +12,17 @@ from curation.align.episode import Values
 from curation.checks.finding import Finding, Severity
 from curation.checks.registry import collection_check, Limits
 from curation.checks.rules.joint_identity import same_joints
-from curation.checks.summary import Summary
+from curation.checks.summary import path_scale, Summary
 
 
-@collection_check('duplicate', part=0.35)
+@collection_check('duplicate', part=0.45)
 def duplicates(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find pairs of episodes that are nearer, warped in time, than different attempts are."""
     for group in same_joints(summaries):
         if len(group) < 2:
             continue
         paths = np.array([s.path for s in group])
-        ranges = np.maximum(np.median(np.ptp(paths, axis=1), axis=0), 0.02)
-        paths = paths / ranges
+        paths = paths / path_scale(paths)
         first, second = np.triu_indices(len(group), 1)
         # a bound on the warped distance prunes most pairs: where they begin and end
         ends = np.abs(paths[first][:, [0, -1]] - paths[second][:, [0, -1]]).mean(axis=(1, 2))
@@ -33,7 +32,7 @@ def duplicates(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding
         nearest = np.full(len(group), np.inf)
         np.minimum.at(nearest, first, distance)
         np.minimum.at(nearest, second, distance)
-        usual = float(np.median(nearest[np.isfinite(nearest)])) if len(group) >= 5 else 0.06
+        usual = float(np.median(nearest[np.isfinite(nearest)])) if len(group) >= 5 else 0.04
         for i, j, apart in zip(first, second, distance, strict=True):
             if group[i].id == group[j].id or apart < limits['part'] * usual:
                 exact = group[i].id == group[j].id

@@ -13,7 +13,7 @@ from curation.checks.finding import Finding, Severity
 from curation.checks.motion import reach
 from curation.checks.registry import collection_check, episode_check, Limits
 from curation.checks.rules.joint_identity import same_joints
-from curation.checks.signal import Flags, longest
+from curation.checks.signal import Flags, longest, spans
 from curation.checks.summary import Summary
 from curation.checks.view import View
 from teleop_bridge.rig.schema import Role
@@ -29,30 +29,44 @@ def state(view: View, limits: Limits) -> Iterator[Finding]:
         if motion is None or len(motion) < 8:
             continue
         same = (np.diff(motion.positions, axis=0) == 0).all(axis=1)
-        start, end = longest(same)
-        begin, finish = motion.stamps_ns[start], motion.stamps_ns[min(end, len(motion) - 1)]
-        seconds = (finish - begin) / 1e9
-        if seconds < limits['seconds'] or seconds < 4 * motion.period_s:
-            continue
-        moved = _moved(view, other_role, begin, finish)
-        if moved is None or moved > limits['part']:
-            severity = Severity.NOTE if moved is None else Severity.ERROR
-            told = (
-                'nothing else tells whether it moved'
-                if moved is None
-                else (
-                    f'{other.stream if other else "the other"} moves by {moved:.0%} of its range'
-                )
-            )
+        least = max(limits['seconds'], 4 * motion.period_s)
+        worst, unknown = None, None
+        for start, end in spans(same):
+            begin, finish = motion.stamps_ns[[start, end]].tolist()
+            seconds = (finish - begin) / 1e9
+            if seconds < least:
+                continue
+            moved = _moved(view, other_role, begin, finish)
+            if moved is None:
+                unknown = max(unknown or (0.0, 0, 0), (seconds, begin, finish))
+            elif moved > limits['part'] and (worst is None or moved * seconds > worst[0]):
+                worst = (moved * seconds, begin, finish, moved)
+        if worst is not None:
+            _, begin, finish, moved = worst
+            seconds = (finish - begin) / 1e9
+            moving = other.stream if other else 'what a camera shows'
             yield view.find(
-                severity,
+                Severity.ERROR,
                 motion.stream,
-                f'does not change for {seconds:.2f} s, {told}',
+                f'does not change for {seconds:.2f} s while {moving} moves by {moved:.0%} of its '
+                'range',
                 value=seconds,
                 threshold=limits['seconds'],
                 start_ns=begin,
                 end_ns=finish,
                 advice='the driver repeats an old value: look at its bus and its errors',
+            )
+        elif unknown is not None:
+            seconds, begin, finish = unknown
+            yield view.find(
+                Severity.NOTE,
+                motion.stream,
+                f'does not change for {seconds:.2f} s; nothing else tells whether it moved',
+                value=seconds,
+                threshold=limits['seconds'],
+                start_ns=begin,
+                end_ns=finish,
+                advice='',
             )
 
 
@@ -73,15 +87,15 @@ def _moved(view: View, role: Role, begin: int, finish: int) -> float | None:
     return None
 
 
-@collection_check('stuck_joint', seconds=1.2, gain=2.0, alone_s=3.0)
+@collection_check('stuck_joint', seconds=1.2, gain=2.0, alone_s=10.0)
 def stuck(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find joints that stand exactly still while commanded to move, longer than is usual.
 
     A finger that closes on an object does so in every episode.
     """
     for group in same_joints(summaries):
-        held = np.array([s.stuck_s for s in group])
-        others = held if len(group) >= 5 else np.zeros((0, held.shape[1]))
+        held = np.array([s.stuck.size for s in group])
+        others = held if len(group) >= 8 else np.zeros((0, held.shape[1]))
         contact = (others > 0.5).sum(axis=0) >= 3  # fingers that meet objects
         limit = np.full(held.shape[1], limits['seconds'] if len(others) else limits['alone_s'])
         if contact.any():
@@ -96,6 +110,7 @@ def stuck(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
                     value=seconds[worst],
                     threshold=limit[worst],
                     advice='look for a blocked or powerless joint, or a value that is clipped',
+                    span_ns=summary.stuck.span_ns[worst],
                 )
 
 

@@ -84,7 +84,9 @@ def against_command(view: View, limits: Limits) -> Iterator[Finding]:
             )
 
 
-@collection_check('joint_profile', gain=3.0, least=5, pair_gain=1.8, far=6.5, near=4.5)
+@collection_check(
+    'joint_profile', gain=3.0, least=5, pair_gain=2.6, end_gain=5.0, far=6.5, near=4.5
+)
 def against_others(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find episodes that fit the others only with joints exchanged, flipped or in other units."""
     for group in same_joints(summaries):
@@ -95,6 +97,7 @@ def against_others(summaries: Sequence[Summary], limits: Limits) -> Iterator[Fin
         scatter = 1.4826 * np.median(np.abs(profiles - usual), axis=0).mean(axis=0) + 0.02
         for summary, profile in zip(group, profiles, strict=True):
             yield from _compare(summary, profile, usual, scatter, limits)
+        yield from _flipped(group, limits)
         yield from _exchanged_pairs(group, limits)
 
 
@@ -106,58 +109,89 @@ def _compare(
         if far[column] < 3.5 * scatter[column]:
             continue
         mine, theirs = profile[:, column], usual[:, column]
-        flipped = np.abs(-mine[::-1] - theirs).mean()
-        if far[column] > limits['gain'] * flipped and flipped < 3 * scatter[column]:
-            yield summary.find(
-                Severity.ERROR,
-                f"joint '{name}' is the opposite of what it is in other episodes",
-                value=far[column] / max(flipped, 1e-6),
-                threshold=limits['gain'],
-                advice='correct its sign; look for a driver that was reconfigured',
-            )
         for word, unit in _UNITS.items():
             size = np.abs(theirs).mean()
             apart = np.abs(mine / unit - theirs).mean()
-            if (
-                far[column] > limits['gain'] * apart
-                and apart < min(3 * scatter[column], 0.5 * size)
-                and size > 0.05
-            ):
+            ratio = np.abs(mine).mean() / max(size, 1e-9)
+            # what is many times too large is so whatever the episode; what is small may be so
+            fits = unit > 1 or apart < min(3 * scatter[column], 0.5 * size)
+            near = abs(math.log(max(ratio, 1e-12) / unit)) < 0.7
+            if near and fits and size > 0.05 and far[column] > limits['gain'] * apart:
                 yield summary.find(
                     Severity.ERROR,
                     f"joint '{name}' is in other units than in other episodes ({word})",
-                    value=np.abs(mine).mean() / max(np.abs(theirs).mean(), 1e-9),
+                    value=ratio,
                     threshold=1,
                     advice='convert at the driver; SI units everywhere',
                 )
 
 
+def _flipped(group: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
+    """Find joints whose paths fit the others' only when mirrored, see ``_exchanged_pairs``."""
+    paths = np.array([s.path for s in group])
+    usual = np.median(paths, axis=0)
+    scatter = np.median(np.abs(paths - usual).mean(axis=1), axis=0) + 0.02
+    as_is = np.abs(paths - usual).mean(axis=1) / scatter
+    mirrored = np.abs(paths + usual).mean(axis=1) / scatter
+    ratio = np.where(
+        (as_is > limits['far'] / 2) & (mirrored < limits['near']),
+        as_is / np.maximum(mirrored, 1e-9),
+        0.0,
+    )
+    for summary, ratios in zip(group, ratio, strict=True):
+        k = int(np.argmax(ratios))
+        if ratios[k] > limits['gain']:
+            yield summary.find(
+                Severity.ERROR,
+                f"joint '{summary.names[k]}' is the opposite of what it is in other episodes",
+                value=ratios[k],
+                threshold=limits['gain'],
+                advice='correct its sign; look for a driver that was reconfigured',
+            )
+
+
 def _exchanged_pairs(group: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
-    """Find pairs of joints whose paths fit the others' only when exchanged.
+    """Find pairs of joints whose paths fit the others' only when exchanged, or do so at an end.
 
     Distances of paths are in units of how far that joint's path usually is from the usual one.
     """
     paths = np.array([s.path for s in group])
-    usual = np.median(paths, axis=0)
-    scatter = np.median(np.abs(paths - usual).mean(axis=1), axis=0) + 0.02
-    unit = np.sqrt(scatter[:, None] * scatter[None, :])
-    one, other = np.triu_indices(len(scatter), 1)
-    for summary, path in zip(group, paths, strict=True):
-        cost = np.abs(path[:, :, None] - usual[:, None, :]).mean(axis=0) / unit
-        before = cost[one, one] + cost[other, other]
-        after = cost[one, other] + cost[other, one]
-        fits = (before > limits['far']) & (after < limits['near'])
-        ratio = np.where(fits, before / np.maximum(after, 1e-9), 0.0)
-        if len(ratio) and ratio.max() > limits['pair_gain']:
-            k = int(np.argmax(ratio))
-            yield summary.find(
-                Severity.ERROR,
-                f'the joints {summary.names[one[k]]} and {summary.names[other[k]]} are exchanged '
-                'against other episodes',
-                value=ratio[k],
-                threshold=limits['pair_gain'],
-                advice='match joints by name when converting',
-            )
+    quarter = paths.shape[1] // 4
+    for part, gain in (
+        (slice(None), limits['pair_gain']),
+        (slice(quarter), limits['end_gain']),
+        (slice(-quarter, None), limits['end_gain']),
+    ):
+        usual = np.median(paths[:, part], axis=0)
+        scatter = np.median(np.abs(paths[:, part] - usual).mean(axis=1), axis=0) + 0.02
+        unit = np.sqrt(scatter[:, None] * scatter[None, :])
+        one, other = np.triu_indices(len(scatter), 1)
+        for summary, path in zip(group, paths[:, part], strict=True):
+            cost = np.abs(path[:, :, None] - usual[:, None, :]).mean(axis=0) / unit
+            before = cost[one, one] + cost[other, other]
+            after = cost[one, other] + cost[other, one]
+            fits = (before > limits['far']) & (after < limits['near'])
+            ratio = np.where(fits, before / np.maximum(after, 1e-9), 0.0)
+            if len(ratio) and ratio.max() > gain:
+                k = int(np.argmax(ratio))
+                yield summary.find(
+                    Severity.ERROR,
+                    f'the joints {summary.names[one[k]]} and {summary.names[other[k]]} are '
+                    'exchanged against other episodes',
+                    value=ratio[k],
+                    threshold=gain,
+                    advice='match joints by name when converting',
+                    span_ns=_part_of(summary, part, len(paths[0])),
+                )
+
+
+def _part_of(summary: Summary, part: slice, points: int) -> tuple[int, int]:
+    first, last, _ = part.indices(points)
+    span = summary.end_ns - summary.start_ns
+    return (
+        summary.start_ns + span * first // points,
+        summary.start_ns + span * last // points,
+    )
 
 
 def same_joints(summaries: Sequence[Summary]) -> list[list[Summary]]:

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from curation.align.episode import Values
 from curation.checks.finding import Finding, Severity
 from curation.checks.motion import reach
 from curation.checks.registry import episode_check, Limits
 from curation.checks.view import Motion, View
 from teleop_bridge.rig.schema import Role
 
+_PARTS = 16  # of an episode, in which state and command are compared
 _JOINTS = (Role.STATE, Role.ACTION, Role.HUMAN_PROPOSAL, Role.POLICY_PROPOSAL)
 
 
@@ -70,7 +72,7 @@ def names(view: View, limits: Limits) -> Iterator[Finding]:
             )
 
 
-@episode_check('joint_reorder', gain=4.0, least=0.05, alone_gain=10.0)
+@episode_check('joint_reorder', gain=4.0, least=0.05, alone_gain=10.0, part_gain=2.0)
 def reorder(view: View, limits: Limits) -> Iterator[Finding]:
     """Find a moment after which columns are exchanged: only a permutation makes the motion even.
 
@@ -95,6 +97,48 @@ def reorder(view: View, limits: Limits) -> Iterator[Finding]:
                 advice='the order of the joints changed while recording: match them by name',
             )
             break
+        else:
+            yield from _parted(view, role, motion, other, limits)
+
+
+def _parted(
+    view: View, role: Role, motion: Motion, other: Motion | None, limits: Limits
+) -> Iterator[Finding]:
+    """Find columns of the state that follow each other's commands from some time on."""
+    if role is not Role.STATE or other is None or set(other.names) != set(motion.names):
+        return
+    command = other.at(motion.stamps_ns)[:, [other.names.index(name) for name in motion.names]]
+    known = np.flatnonzero(np.isfinite(command).all(axis=1))
+    parts = [part for part in np.array_split(known, _PARTS) if len(part) >= 5]
+    exchanged = [_follows(motion.positions[part], command[part], limits) for part in parts]
+    for first in range(1, len(parts) - 1):
+        before, after = exchanged[:first], exchanged[first:]
+        if any(before) or not all(after) or len(set(after)) > 1:
+            continue
+        yield view.find(
+            Severity.ERROR,
+            motion.stream,
+            'from here on the columns '
+            f"{', '.join(motion.names[k] for k in after[0])} follow each other's commands",
+            value=len(after) / len(parts),
+            threshold=0,
+            start_ns=motion.stamps_ns[parts[first][0]],
+            end_ns=motion.stamps_ns[-1],
+            advice='the order of the joints changed while recording: match them by name',
+        )
+        return
+
+
+def _follows(measured: Values, command: Values, limits: Limits) -> tuple[int, ...]:
+    """Return the columns that are nearer to each other's commands than to their own."""
+    cost = np.abs(measured[:, :, None] - command[:, None, :]).mean(axis=0)
+    rows, columns = linear_sum_assignment(cost)
+    moved = [int(k) for k in rows if columns[k] != k and cost[k, k] > limits['least'] / 2]
+    if len(moved) < 2:
+        return ()
+    before, after = cost[moved, moved].sum(), cost[moved, columns[moved]].sum()
+    far = before / len(moved) > limits['least'] and before > limits['part_gain'] * max(after, 1e-9)
+    return tuple(moved) if far else ()
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def change_alone(view: View, limits: Limits) -> Iterator[Finding]:
         )
 
 
-@collection_check('lag_change', least_ms=25, sigmas=9)
+@collection_check('lag_change', least_ms=25, sigmas=5.5)
 def change(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find episodes in which the lag changes on the way, more than it does in others."""
     for summary, value, limit in _outliers(summaries, lambda s: s.lag_change, limits):
@@ -71,7 +71,7 @@ def change(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
         )
 
 
-@collection_check('lag_shift', least_ms=12, sigmas=7)
+@collection_check('lag_shift', least_ms=12, sigmas=5.5)
 def shift(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find episodes whose lag differs from the others'."""
     for summary, value, limit in _outliers(summaries, lambda s: s.lags, limits):

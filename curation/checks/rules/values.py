@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from curation.align.episode import Values
 from curation.checks.finding import Finding, Severity
 from curation.checks.registry import collection_check, episode_check, Limits
 from curation.checks.rules.joint_identity import same_joints
@@ -93,27 +94,51 @@ def joint_limits(view: View, limits: Limits) -> Iterator[Finding]:
                     break
 
 
-@collection_check('saturation', part=0.1, gain=14.0, over=4.0, alone=0.28)
+@collection_check('saturation', part=0.06, over=2.0, alone=0.75, extreme=0.28, extreme_over=4.0)
 def saturation(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
-    """Find joints that are clipped: often exactly at their extreme, unlike in other episodes."""
+    """Find joints that stay at an extreme while they are commanded beyond, unlike in others.
+
+    Without commands: that are exactly at an extreme much more often than in other episodes.
+    """
     for group in same_joints(summaries):
-        shares = np.array([s.extremes for s in group])
-        limit = np.full(shares.shape, limits['alone'])
+        held = np.array([s.clipped.size for s in group])
+        limit = np.full(held.shape, limits['alone'])
+        extremes = np.array([s.extremes for s in group])
+        often = np.full(held.shape, np.inf)  # alone it may rest there
         if len(group) >= 5:
-            usual = limits['gain'] * np.percentile(shares, 90, axis=0)
-            top = np.sort(shares, axis=0)[-2:]
-            others = np.where(shares == top[1], top[0], top[1])  # the most of any other episode
-            limit = np.maximum(np.minimum(usual, limits['over'] * others), limits['part'])
-        for summary, share, most in zip(group, shares, limit, strict=True):
-            rests = summary.high - summary.low < 0.02
-            over = np.where(rests, 0, share / most)
-            worst = int(np.argmax(over))
-            if over[worst] > 1:
+            limit = np.maximum(limits['over'] * _most_of_others(held), limits['part'])
+            often = np.maximum(
+                limits['extreme_over'] * _most_of_others(extremes), limits['extreme']
+            )
+        for i, summary in enumerate(group):
+            moves = summary.high - summary.low >= 0.02
+            over = np.where(moves, held[i] / limit[i], 0)
+            k = int(np.argmax(over))
+            if over[k] > 1:
                 yield summary.find(
                     Severity.WARNING,
-                    f"joint '{summary.names[worst]}' is exactly at its extreme in "
-                    f'{share[worst]:.0%} of the samples',
-                    value=share[worst],
-                    threshold=most[worst],
+                    f"joint '{summary.names[k]}' stays at its extreme in {held[i, k]:.0%} of the "
+                    'samples while it is commanded beyond',
+                    value=held[i, k],
+                    threshold=limit[i, k],
+                    advice='look for a clipped signal or a joint at its stop',
+                    span_ns=summary.clipped.span_ns[k],
+                )
+                continue
+            over = np.where(moves, extremes[i] / often[i], 0)
+            k = int(np.argmax(over))
+            if over[k] > 1:
+                yield summary.find(
+                    Severity.WARNING,
+                    f"joint '{summary.names[k]}' is exactly at its extreme in "
+                    f'{extremes[i, k]:.0%} of the samples',
+                    value=extremes[i, k],
+                    threshold=often[i, k],
                     advice='look for a clipped signal or a joint at its stop',
                 )
+
+
+def _most_of_others(values: Values) -> Values:
+    """Return for each episode and joint the most of any other episode (n, k)."""
+    top = np.sort(values, axis=0)[-2:]
+    return np.asarray(np.where(values == top[1], top[0], top[1]))
