@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 import json
 import os
 from pathlib import Path
@@ -39,7 +40,15 @@ STREAMS = {
     'joints_500': [('joints/j{}', 'sensor_msgs/msg/JointState', 'state', 500)] * 2,
     'joints_1000': [('joints/j{}', 'sensor_msgs/msg/JointState', 'state', 1000)] * 2,
 }
-CASES = {'raw': ('raw_cameras', 'joints_500'), 'jpeg': ('jpeg_cameras', 'joints_1000')}
+CASES = {
+    'raw': ('raw_cameras', 'joints_500'),
+    'jpeg': ('jpeg_cameras', 'joints_1000'),
+    'stall': ('raw_cameras', 'joints_500'),  # in which the disk takes nothing for STALL_S
+}
+SECONDS = {'raw': 60.0, 'jpeg': 600.0, 'stall': 30.0}
+STALL_S, STALL_SYNC = 3.0, 20  # at the twentieth sync, ten seconds in
+STALLING = Path(__file__).parents[1] / 'test/support/stalling_recorder.py'
+BATCH = 1000  # messages, at most 1 GB of raw images
 _TICKS = os.sysconf('SC_CLK_TCK')
 
 
@@ -94,10 +103,12 @@ def record(case: str, seconds: float, folder: Path) -> dict[str, float]:
     (folder / 'rig.yaml').write_text(rig_text(case))
     load_files = {load: folder / f'{load}.npz' for load in CASES[case]}
     here = str(Path(__file__).parent / 'load.py')
+    program = ['-m', 'recorder.nodes.recorder']
+    if case == 'stall':
+        program = [str(STALLING), str(STALL_S), str(STALL_SYNC), '1']
     with (
         process(
-            '-m',
-            'recorder.nodes.recorder',
+            *program,
             '--ros-args',
             '-p',
             f'rig:={folder}/rig.yaml',
@@ -137,9 +148,10 @@ def compare(bag: Path, load_files: dict[str, Path]) -> dict[str, float]:
         if message.topic in sent:
             found.setdefault(message.topic, []).append(header_stamp_ns(message.data) or 0)
     missing = 0
-    for topic, stamps in found.items():
-        inside = sent[topic][(sent[topic] >= stamps[0]) & (sent[topic] <= stamps[-1])]
-        missing += len(set(inside.tolist()) - set(stamps))
+    for topic, times in sent.items():
+        stamps = found.get(topic, [int(times[0]), int(times[-1])])
+        inside = times[(times >= stamps[0]) & (times <= stamps[-1])]
+        missing += len(set(inside.tolist()) - set(found.get(topic, ())))
     streams = read_sidecar(bag)['episode']['streams']
     return {
         'messages': sum(map(len, found.values())),
@@ -163,21 +175,25 @@ def joints_read_share(bag: Path) -> float:
 
 def plain_mcap(bag: Path, output: Path) -> float:
     """Return the CPU seconds that the mcap library takes to write a bag's messages again."""
-    messages = list(read_messages(bag_file(bag)))
-    before = time.process_time()
+    messages = read_messages(bag_file(bag))
+    spent = 0.0
     with open(output, 'wb') as file:
         writer = Writer(file, chunk_size=4 << 20, compression=CompressionType.NONE)
         writer.start('ros2')
         channels: dict[str, int] = {}
-        for message in messages:
-            if message.topic not in channels:
-                schema = writer.register_schema(message.type, 'ros2msg', b'')
-                channels[message.topic] = writer.register_channel(message.topic, 'cdr', schema)
-            writer.add_message(
-                channels[message.topic], message.log_ns, message.data, message.publish_ns
-            )
+        while batch := list(islice(messages, BATCH)):  # read before its writing is measured
+            before = time.process_time()
+            for message in batch:
+                if message.topic not in channels:
+                    schema = writer.register_schema(message.type, 'ros2msg', b'')
+                    channels[message.topic] = writer.register_channel(message.topic, 'cdr', schema)
+                writer.add_message(
+                    channels[message.topic], message.log_ns, message.data, message.publish_ns
+                )
+            spent += time.process_time() - before
+        before = time.process_time()
         writer.finish()
-    return time.process_time() - before
+    return spent + time.process_time() - before
 
 
 def rosbag2(case: str, seconds: float, folder: Path) -> float | None:
@@ -209,7 +225,7 @@ def rosbag2(case: str, seconds: float, folder: Path) -> float | None:
 def main() -> None:
     """Run the cases and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--seconds', type=float, default=60.0)
+    parser.add_argument('--seconds', type=float, help='of each case, default ' + str(SECONDS))
     parser.add_argument('--case', choices=CASES, action='append')
     parser.add_argument('--output', type=Path, help='folder for the bags, default a temporary one')
     parser.add_argument('--json', action='store_true')
@@ -219,32 +235,34 @@ def main() -> None:
     rclpy.init()
     rows = []
     for case in options.case or CASES:
+        seconds = options.seconds or SECONDS[case]
         with tempfile.TemporaryDirectory(dir=options.output) as name:
             folder = Path(name)
             row: dict[str, object] = {
                 'case': case,
-                'seconds': options.seconds,
-                **record(case, options.seconds, folder),
+                'seconds': seconds,
+                **record(case, seconds, folder),
             }
             row['plain_mcap_cpu_s'] = plain_mcap(folder / 'bags/s/s_e0000', folder / 'again.mcap')
             row['joints_read_share'] = joints_read_share(folder / 'bags/s/s_e0000')
-            row['rosbag2_cpu_s'] = rosbag2(case, options.seconds, folder)
+            row['rosbag2_cpu_s'] = rosbag2(case, seconds, folder)
             rows.append(row)
     rclpy.shutdown()
     if options.json:
         print(json.dumps(rows))
         return
     print(
-        f'{"load":6}{"messages":>10}{"MB/s":>8}{"missing":>9}{"counted":>9}{"CPU":>7}{"MB RAM":>8}'
-        f'{"x mcap":>8}{"x rosbag2":>11}{"joints read":>13}'
+        f'{"load":6}{"seconds":>8}{"messages":>10}{"MB/s":>8}{"missing":>9}{"counted":>9}{"CPU":>7}'
+        f'{"MB RAM":>8}{"x mcap":>8}{"x rosbag2":>11}{"joints read":>13}'
     )
     for row in rows:
-        share = row['cpu_s'] / options.seconds
+        share = row['cpu_s'] / row['seconds']
         against = (
             '-' if row['rosbag2_cpu_s'] is None else f'{row["cpu_s"] / row["rosbag2_cpu_s"]:.2f}'
         )
         print(
-            f'{row["case"]:6}{row["messages"]:10}{row["bytes"] / options.seconds / 1e6:8.1f}'
+            f'{row["case"]:6}{row["seconds"]:8.0f}{row["messages"]:10}'
+            f'{row["bytes"] / row["seconds"] / 1e6:8.1f}'
             f'{row["missing"]:9}{row["counted"]:9}{share:7.1%}{row["memory_mb"]:8.0f}'
             f'{row["cpu_s"] / row["plain_mcap_cpu_s"]:8.2f}{against:>11}'
             f'{row["joints_read_share"]:13.1%}'
