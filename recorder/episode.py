@@ -85,8 +85,11 @@ class EpisodeRecorder:
         """End the bag with its grade and statistics; what the disk refused is in ``error``."""
         unreported = self._capture.finish(now_ns)
         self.writer.drain()
-        lost = self.writer.lost
-        reports = tuple(report.with_unwritten(lost.get(report.topic, 0)) for report in unreported)
+        lost, spans = self.writer.lost, self.writer.lost_spans
+        reports = tuple(
+            report.with_unwritten(lost.get(report.topic, 0), spans.get(report.topic))
+            for report in unreported
+        )
         if self.writer.error is not None:
             reason = EndReason.DISK_ERROR
         facts = EpisodeFacts(

@@ -66,10 +66,11 @@ class StreamReport:
     latency_p99_ns: int | None
     stamp_offset_ns: int | None = None  # reception minus header stamp of the last message
     bytes_per_s: float = 0.0
+    unwritten_span_ns: tuple[int, int] | None = None  # log times between which that was
 
-    def with_unwritten(self, count: int) -> StreamReport:
-        """Return the same report with the number of messages that were never written."""
-        return replace(self, unwritten=count)
+    def with_unwritten(self, count: int, span_ns: tuple[int, int] | None) -> StreamReport:
+        """Return the same report with what was never written: how much, and between when."""
+        return replace(self, unwritten=count, unwritten_span_ns=span_ns)
 
 
 @dataclass

@@ -62,7 +62,7 @@ def test_disk_that_stalls_delays_nobody_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.fdatasync
-    stalls = iter([1.0])
+    stalls = iter([3.0])
 
     def stalling(descriptor: int) -> None:
         time.sleep(next(stalls, 0.0))
@@ -72,7 +72,7 @@ def test_disk_that_stalls_delays_nobody_and_loses_nothing(
     monkeypatch.setattr(mcap_file.os, 'fdatasync', stalling)
     begun = time.monotonic()
     waiting = 0
-    while time.monotonic() - begun < 2.0:
+    while time.monotonic() - begun < 3.5:
         feed(capture, 3)
         waiting = max(waiting, episode.writer.queued_bytes)
         time.sleep(0.03)
@@ -116,6 +116,8 @@ def test_small_full_disk(small_disk: Path) -> None:
     assert closed.facts.end_reason == EndReason.DISK_ERROR.value
     found = list(read_messages(bag_file(closed.path)))
     assert found and report.unwritten and len(found) + report.unwritten == report.received == 100
+    first_ns, last_ns = report.unwritten_span_ns
+    assert first_ns <= last_ns == START_NS + 9 * PERIOD_NS
     assert {path: path.read_bytes() for path in before} == before
     assert content_id(earlier.path) == earlier.id
 

@@ -53,7 +53,7 @@ class BackgroundWriter:
         """
         self.path = writer.path
         self.lost: dict[str, int] = {}
-        self.lost_spans: dict[str, tuple[int, int]] = {}  # first and last log time, ns
+        self.lost_spans: dict[str, tuple[int, int]] = {}  # between which log times, ns
         self.messages = 0
         self.error: FlywheelError | None = None
         self.synced_ns = time.monotonic_ns()  # what came before is on the disk
@@ -64,6 +64,7 @@ class BackgroundWriter:
         self._hash = ContentHash() if hash_content and has_blake3() else None
         self._types: dict[str, str] = {}
         self._handed: dict[str, int] = {}  # messages that the inner writer took, per topic
+        self._unsynced: dict[str, tuple[int, int]] = {}  # their log times since the last sync
         self._queue: deque[_Item | TopicInfo] = deque()
         self._queued_bytes = 0
         self._changed = threading.Condition()
@@ -128,6 +129,9 @@ class BackgroundWriter:
             torn = handed - in_file.get(topic, 0)  # taken into a chunk that the disk refused
             if torn:
                 self.lost[topic] = self.lost.get(topic, 0) + torn
+                first, last = self._unsynced[topic]
+                others = self.lost_spans.get(topic, (first, last))
+                self.lost_spans[topic] = (min(first, others[0]), max(last, others[1]))
 
     def close(self, custom_data: Mapping[str, str] | None = None) -> None:
         """Write what is queued and finish the bag, also after the disk refused a part of it."""
@@ -179,6 +183,8 @@ class BackgroundWriter:
     def _hand_over(self, item: _Item) -> None:
         self._writer.write(item.topic, item.data, item.log_ns, item.publish_ns)
         self._handed[item.topic] = self._handed.get(item.topic, 0) + 1
+        first, _ = self._unsynced.get(item.topic, (item.log_ns, 0))
+        self._unsynced[item.topic] = (first, item.log_ns)
         if self._hash is not None:
             self._hash.add(item.topic, item.type, item.log_ns, item.publish_ns, item.data)
         self.messages += 1
@@ -189,6 +195,7 @@ class BackgroundWriter:
         with self._changed:
             if self.error is None:
                 self.synced_ns = started_ns
+                self._unsynced.clear()
                 self._syncs_done = wanted
             self._changed.notify_all()
 

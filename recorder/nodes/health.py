@@ -129,6 +129,8 @@ def _values(report: StreamReport) -> list[KeyValue]:
         KeyValue(key='jitter_ns', value=str(report.jitter_ns)),
         KeyValue(key='out_of_order', value=str(report.out_of_order)),
         KeyValue(key='duplicates', value=str(report.duplicates)),
+        KeyValue(key='zero_stamps', value=str(report.zero_stamps)),
+        KeyValue(key='frozen', value=str(report.frozen).lower()),
         KeyValue(key='latency_p50_ns', value=text(report.latency_p50_ns)),
         KeyValue(key='latency_p99_ns', value=text(report.latency_p99_ns)),
     ]
