@@ -22,6 +22,8 @@ VERBS = {
     'info': ('curation.cli.info', 'say what bags hold, or in one line why one is unreadable'),
     'check': ('curation.cli.check', 'find what is wrong with bags or datasets'),
     'rig': ('curation.cli.rig', 'draft a rig file from a bag, or check one'),
+    'find-port': ('curation.cli.find_port', 'tell the name of a serial device by unplugging it'),
+    'calibrate': ('curation.cli.calibrate', "calibrate a rig's servo arms, leader and follower"),
     'score': ('curation.cli.score', 'score episodes against each other'),
     'ingest': ('curation.cli.ingest', 'bring bags into a catalog'),
     'ask': ('curation.cli.ask', 'answer a question about the episodes of a catalog'),

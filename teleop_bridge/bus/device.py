@@ -37,6 +37,7 @@ class BusDevice:
     reply_timeout_ns: int
     stream: str = ''  # that carries its joints; empty: the only one of its role
     max_calibration_age_days: float | None = None
+    calibration_path: Path = Path()
     follow_torque: float = 0.0  # of a leader that follows while a policy drives, 0 to 1; 0: never
 
     @property
@@ -60,9 +61,10 @@ class BusDevice:
 
     def arm(self, clock: SessionClock) -> BusArm:
         """Return the arm, not opened; each opening looks for the port anew."""
-        return BusArm(make_bus=self._bus, calibration=self.calibration, clock=clock)
+        return BusArm(make_bus=self.bus, calibration=self.calibration, clock=clock)
 
-    def _bus(self) -> SdkBus:
+    def bus(self) -> SdkBus:
+        """Return the bus, not opened; raises DeviceError where it is not the calibrated one."""
         port = resolve_port(self.port, list_ports())
         refuse_swapped(port, self.calibration.serial_number)
         return SdkBus(
@@ -98,9 +100,12 @@ def is_arm(name: str, side: str) -> bool:
     return name == side or name.startswith(f'{side}_')
 
 
-def bus_device(rig: Rig, name: str) -> BusDevice | None:
+def bus_device(
+    rig: Rig, name: str, *, uncalibrated: Calibration | None = None
+) -> BusDevice | None:
     """Return the rig's device of that name, None where it declares none.
 
+    ``uncalibrated`` stands for a calibration file that is still to be written.
     Raises RigError for a wrong declaration, DeviceError for a calibration that can't be read.
     """
     if name not in rig.devices:
@@ -114,7 +119,8 @@ def bus_device(rig: Rig, name: str) -> BusDevice | None:
         name,
         model=MODELS[family],
         port=section.text('port'),
-        calibration=_prefixed(load_calibration(path), section.text('prefix', '')),
+        calibration=_prefixed(uncalibrated or load_calibration(path), section.text('prefix', '')),
+        calibration_path=path,
         rate_hz=section.number('rate_hz', rig.follower.rate_hz, above=0),
         baud_rate=section.whole('baud_rate', 1_000_000),
         reply_timeout_ns=section.nanoseconds('reply_timeout_ms', DEFAULT_REPLY_TIMEOUT_NS),
