@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,17 @@ def test_a_fault_of_ours_is_told_from_bad_data(
     assert 'internal error: ZeroDivisionError: of ours' in printed and 'Traceback' not in printed
     assert main(['info', '--debug', str(tmp_path)]) == Exit.INTERNAL
     assert 'Traceback' in capsys.readouterr().err
+
+
+def test_what_the_system_refuses_is_no_fault_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> Exit:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), 'out')
+
+    monkeypatch.setattr(info, 'run', refused)
+    assert main(['info', str(tmp_path)]) == Exit.BAD_DATA
+    assert 'out: cannot be used (No space left on device)' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('verb', list(VERBS))

@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
+import errno
 from html.parser import HTMLParser
 import json
 import math
+import os
 from pathlib import Path
 
 import pytest
 
 from curation.checks.finding import Finding, Severity
-from curation.exceptions import CurationError
+from curation.exceptions import ExportError
 from curation.report.write import write_report
 from curation.scores.score import score_all
 from curation.scores.verdict import judge, Verdict
@@ -94,9 +96,20 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
 
 
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / 'episodes').mkdir()
-    with pytest.raises(CurationError, match='expected a new folder'):
+    with pytest.raises(ExportError, match='exists already; name a new folder'):
         write_report([make_episode()], tmp_path)
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, 'write_text', refuse)
+    with pytest.raises(ExportError, match='report: cannot be written .No space left'):
+        write_report([make_episode()], tmp_path / 'report')
+    assert not list(tmp_path.iterdir())
 
 
 def test_scores_compare_within_the_task() -> None:

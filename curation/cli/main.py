@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+import errno
 import importlib
 import sys
 import traceback
@@ -15,6 +16,9 @@ from curation.cli.exits import Exit
 from curation.cli.output import Output
 from curation.exceptions import UsageError
 from teleop_bridge.exceptions import FlywheelError
+
+# what an operating system may refuse anybody, full disks and other people's folders
+_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 
 # verb: (module, what it does)
 VERBS = {
@@ -84,6 +88,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return Exit.OK  # the reader, as in `flywheel info | head`, has seen enough
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _REFUSALS:
+            what_happened = f"{error.filename or 'a file'}: cannot be used ({error.strerror})"
+            return _fail(output, what_happened, Exit.BAD_DATA, debug=arguments.debug)
         what_happened = f'internal error: {type(error).__name__}: {error} (--debug shows where)'
         return _fail(output, what_happened, Exit.INTERNAL, debug=arguments.debug)
 

@@ -22,7 +22,7 @@ from plotly.offline import get_plotlyjs
 
 from curation.align.episode import Episode
 from curation.checks.finding import Finding, Severity
-from curation.exceptions import CurationError
+from curation.export.staging import staged
 from curation.report.curves import curves
 from curation.report.frames import key_frames
 from curation.scores.score import Score, score_all
@@ -42,13 +42,9 @@ def write_report(
     """Write a report on episodes, in the order in which they were recorded; return its index.
 
     ``findings`` are those of the checks, each of the episode that it names.
-    ``progress`` is told the number of pages done and their total. Raises CurationError where the
-    folder exists.
+    ``progress`` is told the number of pages done and their total. Raises ExportError where the
+    folder exists or can't be written; then nothing is left of it.
     """
-    try:
-        (out / 'episodes').mkdir(parents=True)
-    except FileExistsError:
-        raise CurationError(f'{out}: expected a new folder, found one that exists') from None
     scores = score_all(episodes) if scores is None else scores
     judgements = [judge(score, scores) for score in scores]
     rows = [
@@ -59,15 +55,17 @@ def write_report(
         }
         for number, (score, judgement) in enumerate(zip(scores, judgements, strict=True))
     ]
-    for number, (episode, score, row) in enumerate(zip(episodes, scores, rows, strict=True)):
-        own = [finding for finding in findings if finding.episode == episode.name]
-        page = _render('episode.html', **_episode(episode, score, row, own))
-        (out / row['page']).write_text(page, encoding='utf-8')
-        if progress:
-            progress(number + 1, len(episodes))
-    index = out / 'index.html'
-    index.write_text(_render('index.html', **_index(scores, rows)), encoding='utf-8')
-    return index
+    with staged(out) as folder:
+        (folder / 'episodes').mkdir()
+        for number, (episode, score, row) in enumerate(zip(episodes, scores, rows, strict=True)):
+            own = [finding for finding in findings if finding.episode == episode.name]
+            page = _render('episode.html', **_episode(episode, score, row, own))
+            (folder / row['page']).write_text(page, encoding='utf-8')
+            if progress:
+                progress(number + 1, len(episodes))
+        index = _render('index.html', **_index(scores, rows))
+        (folder / 'index.html').write_text(index, encoding='utf-8')
+    return out / 'index.html'
 
 
 def _row(number: int, score: Score, judgement: Judgement) -> dict[str, Any]:
