@@ -9,6 +9,7 @@ from typing import Any
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+import simplejpeg
 
 from curation.exceptions import DecodeError
 
@@ -109,15 +110,20 @@ def _compressed_color(message: Any, where: str) -> NDArray[np.uint8]:
     data, form = _data(message), message.format.lower()
     if 'compresseddepth' in form:
         raise DecodeError(f"{where}: expected a colour image, found '{message.format}'")
+    # compressed_image_transport names the order of what it gave to its encoder
+    in_order = 'compressed rgb' in form
+    if data.startswith(_JPEG) and 'png' not in form:
+        try:
+            return np.asarray(simplejpeg.decode_jpeg(data, 'BGR' if in_order else 'RGB'))
+        except ValueError:
+            pass  # OpenCV reads what is rare or slightly damaged, or says what is wrong
     pixels = _imdecode(data, cv2.IMREAD_UNCHANGED, form, where)
     if pixels.dtype == np.uint16:
         pixels = (pixels >> 8).astype(np.uint8)
     if pixels.ndim == 2:
         return np.asarray(cv2.cvtColor(pixels, cv2.COLOR_GRAY2RGB), np.uint8)
-    pixels = pixels[..., :3]
-    # compressed_image_transport names the order of what it gave to its encoder
-    in_order = 'compressed rgb' in form
-    return np.ascontiguousarray(pixels if in_order else pixels[..., ::-1], np.uint8)
+    pixels = np.ascontiguousarray(pixels[..., :3], np.uint8)
+    return pixels if in_order else np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB), np.uint8)
 
 
 def _compressed_depth(message: Any, where: str) -> Pixels:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 import pyarrow as pa
 import pyarrow.parquet as pq
+import simplejpeg
 
 from curation.align.episode import Episode
 from curation.exceptions import ExportError
@@ -35,6 +36,7 @@ from curation.export.staging import resumable
 
 FORMAT = 'teleop_flywheel frames 1'
 _CONTENT_ID = b'content_id'
+_JPEG = b'\xff\xd8\xff'
 
 
 class FrameEncoding(Enum):
@@ -92,7 +94,12 @@ def export_frames(
 
 def decode_image(data: bytes) -> Pixels:
     """Return the (h, w, 3) RGB image of one stored frame; ExportError where it is broken."""
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB)
+    try:
+        if data.startswith(_JPEG):
+            return np.asarray(simplejpeg.decode_jpeg(data, 'RGB'), np.uint8)
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB)
+    except (ValueError, cv2.error):
+        image = None
     if image is None:
         raise ExportError(f'a frame of {len(data)} bytes is no image')
     return np.asarray(image, np.uint8)

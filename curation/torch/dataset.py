@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -75,9 +76,11 @@ class WindowDataset(Dataset[dict[str, torch.Tensor]]):
 
     def _images(self, episode: int, camera: str, past: NDArray[np.int64]) -> torch.Tensor:
         """Return (o, 3, h, w) uint8; a frame that padding repeats is decoded once."""
-        distinct = {int(i): self.source.frame(episode, camera, int(i)) for i in np.unique(past)}
-        stacked = np.stack([distinct[int(i)] for i in past])
-        return torch.from_numpy(stacked).permute(0, 3, 1, 2).contiguous()
+        distinct = {
+            int(i): cv2.split(self.source.frame(episode, camera, int(i)))
+            for i in np.unique(past)
+        }
+        return torch.from_numpy(np.stack([distinct[int(i)] for i in past]))
 
 
 class WindowSampler(Sampler[int]):
