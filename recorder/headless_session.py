@@ -17,6 +17,7 @@ from recorder.headless import Attempt, Driver, HeadlessRig, Result
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.rig.schema import Rig, Stream
 from teleop_bridge.rig.tasks import Task, Tasks
+from teleop_bridge.vocabulary import SessionKind
 
 _RESET_NS = 10 * NANOSECONDS  # between two attempts of a session
 
@@ -38,6 +39,7 @@ class HeadlessSession:
         session_id: str,
         operator_id: str,
         policy_checkpoint: str = '',
+        kind: SessionKind = SessionKind.COLLECTION,
         start_ns: int = 1_767_225_600 * NANOSECONDS,
     ) -> None:
         self._headless = headless
@@ -48,6 +50,7 @@ class HeadlessSession:
         self._session_id = session_id
         self._operator_id = operator_id
         self._policy_checkpoint = policy_checkpoint
+        self._kind = kind
         self._now_ns = start_ns
         self._index = 0
 
@@ -59,6 +62,7 @@ class HeadlessSession:
         driven = attempt.driver is not Driver.HUMAN
         facts = SessionFacts(
             session_id=self._session_id,
+            kind=self._kind.value,
             operator_id=self._operator_id,
             task=self._task.name,
             task_text=self._task.text,

@@ -201,6 +201,25 @@ def test_verify_reads_every_bag_again(
                   for text in found['wrong'].values()) == [True, True]
 
 
+def test_verbs_that_read_bags_take_those_of_a_manifest(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_catalog(data).begin() as connection:
+        options = FreezeOptions(rules=load_rules())
+        whole = freeze(connection, 'm', options, ABOUT).manifest
+    entries = (replace(whole.episodes[2], split='val'), *whole.episodes[:2])
+    save(Manifest('m', whole.chosen_by, entries), tmp_path / 'm.json')
+    chosen = ['score', data, '--manifest', tmp_path / 'm.json']
+    _, scores = command(capsys, *chosen)
+    assert [score['episode_id'] for score in scores] == [e.id for e in entries]
+    assert len(command(capsys, *chosen, '--split', 'train')[1]) == 2
+    assert main([*map(str, chosen), '--split', 'no']) is Exit.BAD_DATA
+    assert "no episode in split 'no'" in capsys.readouterr().err
+    bag = next(path.parent for path in data.rglob('metadata.yaml'))
+    assert main(['score', str(bag), '--manifest', str(tmp_path / 'm.json')]) is Exit.BAD_DATA
+    assert '2 of 3 episodes are not there' in capsys.readouterr().err
+
+
 def test_a_model_of_an_unknown_manifest_is_refused(tmp_path: Path) -> None:
     checkpoint = tmp_path / 'p.onnx'
     checkpoint.write_bytes(b'x')

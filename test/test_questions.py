@@ -169,3 +169,34 @@ def test_every_question_has_a_command_and_answers_an_empty_catalog(
     open_catalog(tmp_path)
     assert main(['ask', question, str(tmp_path), '--json']) is Exit.OK
     assert json.loads(capsys.readouterr().out) == []
+
+
+def test_near_copies_are_listed_with_what_they_are_like(tmp_path: Path) -> None:
+    ways = [0.0, 0.3, 0.6, 0.9, 1.2, 0.61]
+    engine = filled(tmp_path, [make_record(n, outline=way) for n, way in enumerate(ways)])
+    (row,) = told(engine, 'copies')
+    assert (row['path'], row['distance_rad']) == ('/data/e5', 0.01)
+    assert row['like'] == make_record(2).episode_id
+
+
+def test_episodes_are_counted_per_cluster_of_starts(tmp_path: Path) -> None:
+    places = [(0.2, 0.0)] * 3 + [(0.1, -0.1)] * 2
+    engine = filled(tmp_path, [make_record(n, xy=xy) for n, xy in enumerate(places)])
+    found = told(engine, 'starts', count=2)
+    assert [(row['start'], row['episodes']) for row in found] == [
+        ('0.200 0.000 0.000', 3), ('0.100 -0.100 0.000', 2)
+    ]
+
+
+def test_the_model_on_the_robot_leads_to_its_manifest(tmp_path: Path) -> None:
+    engine = filled(
+        tmp_path, [make_record(0, checkpoint='old'), make_record(1, day=2, checkpoint='new')]
+    )
+    (row,) = told(engine, 'deployed')
+    assert (row['checkpoint'], row['manifest']) == ('new', None)
+    with engine.begin() as connection:
+        upsert(connection, MANIFESTS, [{'hash': 'm1', 'name': 'first', 'path': '/m'}])
+        upsert(connection, MODELS, [
+            {'checkpoint': 'new', 'manifest': 'm1', 'file': 'p.onnx', 'metrics': '{}'}
+        ])
+    assert told(engine, 'deployed')[0]['manifest'] == 'first'

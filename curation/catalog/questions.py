@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 from scipy.stats import theilslopes
 from sqlalchemy import and_, case, Connection, func, Select, select
 
@@ -28,6 +29,8 @@ from curation.catalog.tables import (
 )
 from curation.exceptions import CatalogError
 from curation.scores.collect_next import collect_next
+from curation.scores.copies import near_copies
+from curation.scores.coverage import farthest_point_order
 from curation.scores.trend import session_trend
 from curation.train.intervals import wilson
 from teleop_bridge.clock import NANOSECONDS
@@ -124,6 +127,65 @@ def model(connection: Connection, asked: Asked) -> Answer:
     return answer('checkpoint file manifest name metrics', rows)
 
 
+def deployed(connection: Connection, asked: Asked) -> Answer:
+    """Tell which manifest made the model that drove last, on each rig."""
+    e = EPISODES.c
+    newest = (
+        select(e.rig_id, func.max(e.start_ns).label('start_ns'))
+        .where(e.checkpoint != '')
+        .group_by(e.rig_id)
+        .subquery()
+    )
+    query = (
+        select(RIGS.c.name, e.checkpoint, e.session_id, MODELS.c.file, MANIFESTS.c.name,
+               MODELS.c.manifest)
+        .join(newest, and_(e.rig_id == newest.c.rig_id, e.start_ns == newest.c.start_ns))
+        .join(RIGS, RIGS.c.id == e.rig_id)
+        .outerjoin(MODELS, MODELS.c.checkpoint == e.checkpoint)
+        .outerjoin(MANIFESTS, MANIFESTS.c.hash == MODELS.c.manifest)
+        .where(e.checkpoint != '')
+        .order_by(RIGS.c.name, e.checkpoint)
+    )
+    return answer(
+        'rig checkpoint session file manifest manifest_hash', connection.execute(query).all(),
+        'manifest is empty where nobody registered the model',
+    )
+
+
+def copies(connection: Connection, asked: Asked) -> Answer:
+    """List episodes whose joints went nearly the same way as an earlier one's."""
+    e, s = EPISODES.c, SCORES.c
+    query = select(e.id, e.path, e.task, e.rig_id, s.outline).join(SCORES, s.episode_id == e.id)
+    query = query.where(func.length(s.outline) > 0).order_by(e.start_ns, e.id)
+    groups: dict[tuple[str, str, int], list[Any]] = defaultdict(list)
+    for row in connection.execute(_narrow(connection, query, asked)):
+        groups[row.task, row.rig_id, len(row.outline)].append(row)
+    rows = []
+    for (task, _, _), members in sorted(groups.items()):
+        outlines = np.frombuffer(b''.join(m.outline for m in members), '<f4')
+        for i, j, apart in near_copies(outlines.reshape(len(members), -1).astype(float)):
+            rows.append((task, members[j].id, members[i].id, members[j].path, round(apart, 4)))
+    return answer(
+        'task episode like path distance_rad', rows,
+        'distance: root mean square over joints at points evenly spaced along the way',
+    )
+
+
+def starts(connection: Connection, asked: Asked) -> Answer:
+    """Count episodes per cluster of initial states: --count of them a task."""
+    rows = []
+    for (task, _, basis), found in sorted(_initial(connection, asked).items()):
+        points = np.frombuffer(b''.join(found), '<f8').reshape(len(found), -1)
+        centres, _ = farthest_point_order(points, asked.count)
+        distance, nearest = cKDTree(points[centres]).query(points)
+        for index, centre in enumerate(centres):
+            near = nearest == index
+            where = ' '.join(f'{value:.3f}' for value in points[centre])
+            radius = round(float(distance[near].max()), 4)
+            rows.append((task, basis, where, int(near.sum()), radius))
+    return answer('task basis start episodes radius', rows, 'start: m, or rad for joints')
+
+
 def seen_by(connection: Connection, asked: Asked) -> Answer:
     """Tell which models saw each episode in training."""
     query = (
@@ -155,12 +217,7 @@ def success(connection: Connection, asked: Asked) -> Answer:
 
 def next_starts(connection: Connection, asked: Asked) -> Answer:
     """Propose where to begin the next episodes of each task: its emptiest regions."""
-    e, s = EPISODES.c, SCORES.c
-    query = select(e.task, e.rig_id, s.coverage_basis, s.initial)
-    query = query.join(SCORES, s.episode_id == e.id)
-    groups: dict[tuple[str, str, str], list[bytes]] = defaultdict(list)
-    for task, rig_id, basis, initial in connection.execute(_narrow(connection, query, asked)):
-        groups[task, rig_id, basis].append(initial)
+    groups = _initial(connection, asked)
     rows = []
     for (task, rig_id, basis), found in sorted(groups.items()):
         row = connection.execute(select(RIGS).where(RIGS.c.id == rig_id)).mappings().one()
@@ -283,14 +340,17 @@ def operators(connection: Connection, asked: Asked) -> Answer:
 
 QUESTIONS: dict[str, Callable[[Connection, Asked], Answer]] = {
     'episodes': episodes,
+    'starts': starts,
     'collectors': collectors,
     'operators': operators,
     'interventions': interventions,
     'model': model,
+    'deployed': deployed,
     'seen-by': seen_by,
     'success': success,
     'next': next_starts,
     'review': review,
+    'copies': copies,
     'sizes': sizes,
     'failures': failures,
     'findings': findings,
@@ -315,6 +375,17 @@ def _narrow(connection: Connection, query: Select[Any], asked: Asked) -> Select[
         newest = connection.execute(select(func.max(e.start_ns))).scalar() or 0
         conditions.append(e.start_ns > newest - round(asked.days * _DAY_NS))
     return query.where(and_(*conditions)) if conditions else query
+
+
+def _initial(connection: Connection, asked: Asked) -> dict[tuple[str, str, str], list[bytes]]:
+    """Return initial states by task, rig and what they are of, oldest first."""
+    e, s = EPISODES.c, SCORES.c
+    query = select(e.task, e.rig_id, s.coverage_basis, s.initial)
+    query = query.join(SCORES, s.episode_id == e.id).order_by(e.start_ns, e.id)
+    groups: dict[tuple[str, str, str], list[bytes]] = defaultdict(list)
+    for task, rig_id, basis, initial in connection.execute(_narrow(connection, query, asked)):
+        groups[task, rig_id, basis].append(initial)
+    return groups
 
 
 def _succeeded() -> Any:

@@ -15,7 +15,9 @@ from curation.align.load import load_episodes
 from curation.align.options import AlignOptions, OnGap
 from curation.bag.find import find_bags
 from curation.cli.output import Output
-from curation.exceptions import UsageError
+from curation.exceptions import ManifestError, UsageError
+from curation.manifests import file as manifests
+from curation.manifests.lineage import places_among
 from curation.work import Executor, Failure, Kind, make_executor
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.loader import load_rig
@@ -36,6 +38,25 @@ def add_bags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--rig', type=Path, help="rig file, for bags that don't carry theirs")
 
 
+def add_manifest(parser: argparse.ArgumentParser) -> None:
+    """Declare a manifest that chooses among the bags."""
+    parser.add_argument('--manifest', type=Path, help='only its episodes, in its order')
+    parser.add_argument('--split', default='', help='of the manifest, only this one')
+
+
+def chosen_bags(arguments: argparse.Namespace) -> list[Path]:
+    """Return the bags, or those of the manifest's episodes; ManifestError where one is missing."""
+    if getattr(arguments, 'manifest', None) is None:
+        if getattr(arguments, 'split', ''):
+            raise UsageError('--split: expected with --manifest')
+        return find_bags(arguments.paths)
+    entries = manifests.load(arguments.manifest).of(arguments.split)
+    if not entries:
+        raise ManifestError(f"{arguments.manifest}: no episode in split '{arguments.split}'")
+    places = places_among(find_bags(arguments.paths))
+    return manifests.select_bags(entries, places, str(arguments.manifest))
+
+
 def add_alignment(parser: argparse.ArgumentParser) -> None:
     """Declare how episodes are aligned."""
     parser.add_argument(
@@ -52,6 +73,7 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--keep-going', action='store_true', help='leave out bags that fail, and name them'
     )
+    add_manifest(parser)
 
 
 def add_executor(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +105,7 @@ def aligned(
     """Yield the episodes of all bags in order; with --keep-going, failures are collected."""
     rig = load_rig(arguments.rig) if arguments.rig else None
     options = AlignOptions(rate=arguments.rate, on_gap=arguments.on_gap)
-    bags = find_bags(arguments.paths)
+    bags = chosen_bags(arguments)
     load = partial(load_episodes, rig=rig, options=options)
     for bag, found in zip(bags, executor_of(arguments, len(bags)).run(load, bags), strict=True):
         if not isinstance(found, Failure):
