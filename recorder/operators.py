@@ -25,6 +25,14 @@ def find_operator(path: Path, name: str) -> Operator:
     The file stays on the workstation: no bag holds it. Raises RigError for a broken file,
     SessionError, naming nobody else, for an unknown name or a pseudonym used twice.
     """
+    operators = read_operators(path)
+    if name not in operators:
+        raise SessionError(f"{path}: expected operator '{name}' there, found no such name")
+    return operators[name]
+
+
+def read_operators(path: Path) -> dict[str, Operator]:
+    """Return all operators of such a file by name; RigError, SessionError."""
     top = parse_yaml(read_text(path), str(path))
     operators = {
         key: Operator(section.text('pseudonym'), section.flag('consent', False))
@@ -34,6 +42,4 @@ def find_operator(path: Path, name: str) -> Operator:
     pseudonyms = [operator.pseudonym for operator in operators.values()]
     if len(set(pseudonyms)) < len(pseudonyms):
         raise SessionError(f'{path}: expected pseudonyms of their own, found one used twice')
-    if name not in operators:
-        raise SessionError(f"{path}: expected operator '{name}' there, found no such name")
-    return operators[name]
+    return operators

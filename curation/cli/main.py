@@ -38,6 +38,7 @@ VERBS = {
     'offload': ('curation.cli.offload', 'copy bags to another disk or host, verified by content'),
     'prune': ('curation.cli.prune', 'remove the bags that operators cancelled'),
     'report': ('curation.cli.report', 'write a report on episodes that opens in a browser'),
+    'collect': ('curation.cli.collect', 'start a rig and record a session, with its console'),
     'simulate': ('curation.cli.simulate', 'record episodes on the simulated arm, without ROS'),
     'train': ('curation.cli.train', 'train a policy on bags, as an ONNX checkpoint'),
     'replay': ('curation.cli.replay', 'compare a checkpoint with what people did, per phase'),

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 import signal
 import subprocess
@@ -38,9 +38,13 @@ class Children:
         parameters.write_text(yaml.safe_dump(content), encoding='utf-8')
         command = [sys.executable, '-m', process.module, '--ros-args']
         command += ['-r', f'__node:={process.name}', '--params-file', str(parameters)]
-        with self._log(process.name).open('wb') as log:
+        self.run(process.name, command)
+
+    def run(self, name: str, command: Sequence[str]) -> None:
+        """Start any other program under a name of its own."""
+        with self._log(name).open('wb') as log:
             # a session of its own: the terminal's Ctrl-C reaches only us, and we end it in order
-            self._running[process.name] = subprocess.Popen(
+            self._running[name] = subprocess.Popen(
                 command,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,

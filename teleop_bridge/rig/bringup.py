@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from teleop_bridge.rig.schema import Rig, Role
 
-Parameter = str | bool | int | float | list[float]
+Parameter = str | bool | int | float | list[float] | list[str]
 
 OUR_CAMERA_SOURCES = ('v4l2', 'video')
-_PACKAGES = {'recorder': 'recorder', 'episode_scorer': 'curation'}
+_PACKAGES = {'recorder': 'recorder', 'reference': 'recorder', 'episode_scorer': 'curation'}
 
 
 @dataclass(frozen=True)
