@@ -20,7 +20,8 @@ from curation.cli.main import main
 from curation.sources.lerobot import LeRobotSource
 from support.campaign import Campaign
 from support.faults import motion_faults, taken
-from support.rehearsal import CAMERA_LAG_S, LAG_S, recording, stream_faults
+from support.rehearsal import CAMERA_LAG_S, LAG_S, recording
+from support.stream_faults import stream_faults
 from support.streams import CORPUS, usual, write
 from teleop_bridge.exceptions import RigError
 

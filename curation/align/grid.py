@@ -17,6 +17,8 @@ from curation.exceptions import StreamError
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.rig.schema import Rig, Role
 
+_MOST_TIMES = 20_000_000  # a week at 30 Hz
+
 
 @dataclass(frozen=True)
 class Span:
@@ -45,6 +47,11 @@ def regular_grid(start_ns: int, end_ns: int, rate: Fraction) -> Times:
         raise StreamError(f'expected a rate above 0 Hz, found {rate}')
     step, per = NANOSECONDS * rate.denominator, rate.numerator
     count = (end_ns - start_ns) * per // step + 1
+    if count > _MOST_TIMES:
+        days = (end_ns - start_ns) / NANOSECONDS / 86_400
+        raise StreamError(
+            f'expected an episode, found stamps that span {days:.0f} days: is one clock wrong?'
+        )
     seconds, rest = np.divmod(np.arange(count, dtype=np.int64), per)  # no overflow at any rate
     return np.asarray(start_ns + seconds * step + rest * step // per, np.int64)
 

@@ -20,6 +20,8 @@ from curation.exceptions import CurationError
 from teleop_bridge.exceptions import FlywheelError, JointError
 from teleop_bridge.rig.schema import Role
 
+_FAR_PERIODS, _FAR_NS = 3, 60 * 10**9  # beyond which a stamp is on another clock
+
 
 @dataclass(frozen=True)
 class Motion:
@@ -61,9 +63,11 @@ class View:
         self._with_images = images
         self._motions: dict[Role, Motion | None] = {}
         self.faults: list[Finding] = []
-        stamps = [s.stamps_ns for s in recording.series.values() if len(s) and _lives(s)]
-        self.start_ns = min((int(s.min()) for s in stamps), default=0)
-        self.end_ns = max((int(s.max()) for s in stamps), default=0)
+        spans = _on_one_clock(
+            [usual_span(s.stamps_ns) for s in recording.series.values() if len(s) and _lives(s)]
+        )
+        self.start_ns = min((start for start, _ in spans), default=0)
+        self.end_ns = max((end for _, end in spans), default=0)
 
     def series(self, *roles: Role) -> list[Series]:
         """Return the streams of some roles, or all, that have messages."""
@@ -151,11 +155,39 @@ class View:
         except (JointError, CurationError, FlywheelError):
             return None  # the check of joint names tells
         stamps = np.unique(several[0].stamps_ns)
+        first, last = usual_span(stamps)
+        stamps = stamps[(stamps >= first) & (stamps <= last)]
         positions = _sample(merged, stamps)
         there = np.isfinite(positions).all(axis=1)
         if there.sum() < 2:
             return None
         return Motion(several[0].stream.name, tuple(names), stamps[there], positions[there])
+
+
+def usual_span(stamps_ns: Times) -> tuple[int, int]:
+    """Return from when to when a stream's stamps are, ns, without those of another epoch.
+
+    A stamp of zero, or of a clock that leapt by an hour, would make an episode of years.
+    """
+    stamps = np.sort(stamps_ns)
+    if len(stamps) < 3:
+        return int(stamps[0]), int(stamps[-1])
+    far = _FAR_PERIODS * len(stamps) * float(np.median(np.diff(stamps))) + _FAR_NS
+    middle = float(np.median(stamps))
+    kept = stamps[np.abs(stamps - middle) <= far]
+    kept = kept if len(kept) else stamps
+    return int(kept[0]), int(kept[-1])
+
+
+def _on_one_clock(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the spans of streams on the clock that most are on."""
+    if not spans:
+        return spans
+    middles = np.array([(start + end) / 2 for start, end in spans])
+    longest = max(end - start for start, end in spans)
+    near = np.abs(middles[:, None] - middles[None]) <= longest + _FAR_NS
+    most = int(np.argmax(near.sum(axis=1)))
+    return [span for span, same in zip(spans, near[most], strict=True) if same]
 
 
 def _sample(merged: Merged, stamps: Times) -> Values:

@@ -51,7 +51,8 @@ class Campaign:
             findings, summary = self._look(planted.recording)
             others = list(self._summaries)
             others[i] = summary
-            found = _wrong([*findings, *self._among(others)])
+            found = [*findings, *self._among(others)]
+            found = found if planted.note else _wrong(found)
             hits = [
                 f for f in found if f.check in planted.checks and (f.check, f.episode) not in known
             ]

@@ -24,6 +24,7 @@ class Planted:
     checks: frozenset[str]
     start_ns: int
     end_ns: int
+    note: bool = False  # it is an event to know of, not an error
 
 
 Fault = Callable[[Recording, Rng], Planted]
@@ -142,7 +143,7 @@ def _moving_joints(recording: Recording, count: int, rng: Rng) -> np.ndarray:
     return rng.choice(order, count, replace=False)
 
 
-def _window(recording: Recording, seconds: float, rng: Rng) -> tuple[int, int]:
+def moving_window(recording: Recording, seconds: float, rng: Rng) -> tuple[int, int]:
     """Return the samples of a span in which the arm moves."""
     times = _times(recording)
     size = max(int(seconds * 1e9 / np.median(np.diff(times))), 2)
@@ -170,7 +171,7 @@ def _part(checks: str, altered: Recording, start: int, end: int) -> Planted:
 
 def not_finite(value: float, stream: str = 'state') -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
-        start, end = _window(recording, 0.1, rng)
+        start, end = moving_window(recording, 0.1, rng)
 
         def change(values: np.ndarray) -> np.ndarray:
             values[start:end, rng.integers(values.shape[1])] = value
@@ -183,7 +184,7 @@ def not_finite(value: float, stream: str = 'state') -> Fault:
 
 def frozen(stream: str, seconds: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
-        start, end = _window(recording, seconds, rng)
+        start, end = moving_window(recording, seconds, rng)
 
         def change(values: np.ndarray) -> np.ndarray:
             values[start:end] = values[start]
@@ -272,7 +273,7 @@ def reordered_in_mid_bag(streams: tuple[str, ...]) -> Fault:
 
 def hidden_gap(seconds: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
-        start, end = _window(recording, seconds, rng)
+        start, end = moving_window(recording, seconds, rng)
         rows = np.r_[0:start, end : len(_times(recording))]
         altered = with_rows(recording, rows, keep_times=False)
         return _part('hidden_gap', altered, start - 2, start + 2)
@@ -298,7 +299,7 @@ def repeated_samples(share: float, *, regular: bool = False) -> Fault:
 
 
 def exchanged_samples(recording: Recording, rng: Rng) -> Planted:
-    start, end = _window(recording, 1.0, rng)
+    start, end = moving_window(recording, 1.0, rng)
     rows = np.arange(len(_times(recording)))
     for at in range(start, end - 1, 4):
         rows[[at, at + 1]] = rows[[at + 1, at]]
@@ -442,7 +443,7 @@ def clipped(part: float) -> Fault:
 
 def stuck(seconds: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
-        start, end = _window(recording, seconds, rng)
+        start, end = moving_window(recording, seconds, rng)
         joints = recording.series['action'].joints.positions
         # fingers stand on objects in clean episodes too
         arm = slice(0, 14 if joints.shape[1] > 14 else joints.shape[1] - 1)
@@ -469,7 +470,7 @@ def with_stamps(
 
 def time_gap(seconds: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
-        start, end = _window(recording, seconds, rng)
+        start, end = moving_window(recording, seconds, rng)
         rows = np.r_[0:start, end : len(_times(recording))]
         return _part('gap', with_rows(recording, rows, keep_times=True), start - 1, start + 1)
 
@@ -490,7 +491,7 @@ def scattered(part: float) -> Fault:
 
 def backwards(milliseconds: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
-        start, end = _window(recording, 0.5, rng)
+        start, end = moving_window(recording, 0.5, rng)
 
         def change(stamps: np.ndarray) -> np.ndarray:
             stamps[start:] -= int(milliseconds * 1e6)
@@ -503,7 +504,7 @@ def backwards(milliseconds: float) -> Fault:
 
 
 def standing_stamps(recording: Recording, rng: Rng) -> Planted:
-    start, end = _window(recording, 0.3, rng)
+    start, end = moving_window(recording, 0.3, rng)
 
     def change(stamps: np.ndarray) -> np.ndarray:
         stamps[start:end] = stamps[start]

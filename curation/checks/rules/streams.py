@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from curation.checks.finding import Finding, Severity
 from curation.checks.registry import episode_check, Limits
-from curation.checks.view import View
+from curation.checks.view import usual_span, View
 from teleop_bridge.rig.schema import Role
 
 _SPARSE = (Role.CAMERA_INFO, Role.INTERVENTION, Role.POLICY_PROPOSAL)
@@ -36,7 +36,9 @@ def late(view: View, limits: Limits) -> Iterator[Finding]:
         stream = series.stream
         if stream.latched or stream.role in _SPARSE or not stream.required:
             continue
-        first, last = int(series.stamps_ns.min()), int(series.stamps_ns.max())
+        first, last = usual_span(series.stamps_ns)
+        if first > view.end_ns or last < view.start_ns:
+            continue  # it is on another clock, which has a check of its own
         for what, gap, at in (
             ('begins', first - view.start_ns, (view.start_ns, first)),
             ('ends', view.end_ns - last, (last, view.end_ns)),
