@@ -18,10 +18,13 @@ from curation.align.episode import Episode
 from curation.cli.exits import Exit
 from curation.cli.main import main
 from curation.exceptions import StreamError
+from curation.manifests.file import Entry, Manifest, save
+from curation.manifests.models import read_models
+from curation.manifests.weights import WeightOptions
 from curation.replay.divergence import measure_spread, observation_at, replay
 from curation.train.examples import Examples, examples_of
 from curation.train.options import TrainOptions
-from curation.train.weights import sample_weights
+from curation.train.weights import training_weights
 from recorder.headless import Attempt, Driver, Start
 from support.simulated import align_all, RIG_FILE, simulate
 from teleop_bridge.joints import JointSample
@@ -70,7 +73,7 @@ def test_corrections_weigh_more_and_what_teaches_nothing_weighs_nothing(
 ) -> None:
     episode = episodes[1]
     (intervention,) = episode.interventions
-    weights, grid = sample_weights(episode, OPTIONS), episode.grid_ns
+    weights, grid = training_weights(episode, OPTIONS), episode.grid_ns
     assert intervention.converged_ns is not None and intervention.end_ns is not None
     before = (grid >= intervention.begin_ns - intervention.pre_window_ns) & (
         grid < intervention.begin_ns
@@ -81,10 +84,10 @@ def test_corrections_weigh_more_and_what_teaches_nothing_weighs_nothing(
     assert handover.any() and not weights[handover].any()
     assert set(weights[corrected]) == {OPTIONS.intervention_weight}
     assert weights[0] == 1.0
-    silent = sample_weights(episode, replace(OPTIONS, autonomous_weight=0.0))
+    silent = training_weights(episode, replace(OPTIONS, autonomous_weight=0.0))
     assert not silent[episode.authority == 0.0].any() and silent[corrected].all()
     unmasked = replace(OPTIONS, mask_handover=False, mask_before_takeover=False)
-    assert sample_weights(episode, unmasked).all()
+    assert training_weights(episode, unmasked).all()
 
 
 def test_a_missing_input_is_named(episodes: list[Episode]) -> None:
@@ -134,6 +137,49 @@ def test_the_verb_trains(
     assert main(arguments) is Exit.BAD_DATA  # it is never overwritten
     assert main([*arguments[:-4], '--out', str(tmp_path / 'x'), '--executed', '99']) is (
         Exit.BAD_DATA
+    )
+
+
+@needs_torch
+def test_a_manifest_chooses_weighs_and_is_registered(
+    bags: list[Path], episodes: list[Episode], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entries = [_entry(e, weight) for e, weight in zip(episodes, (0.5, 2.0), strict=True)]
+    frozen = Manifest('both', {'weights': WeightOptions().document()}, tuple(entries))
+    path = tmp_path / 'manifests/both.json'
+    save(frozen, path)
+    out = tmp_path / 'policy.onnx'
+    train = ['train', str(bags[0].parent), '--epochs', '1', '--manifest', str(path)]
+    assert main([*train, '--out', str(out), '--register', str(tmp_path), '--json']) is Exit.OK
+    assert json.loads(capsys.readouterr().out)['manifest'] == frozen.hash
+    (model,) = read_models(tmp_path)
+    assert (model.file, model.manifest) == ('policy.onnx', frozen.hash)
+    assert main([*train, '--split', 'val', '--out', str(tmp_path / 'no')]) is Exit.BAD_DATA
+    assert "no episode in split 'val'" in capsys.readouterr().err
+    weighed = examples_of(episodes, OPTIONS, {entry.id: entry.weight for entry in entries})
+    plain = examples_of(episodes, OPTIONS)
+    factors = np.where(plain.episode == 0, 0.5, 2.0)
+    assert np.array_equal(weighed.weights, plain.weights * factors)
+
+
+@needs_torch
+def test_a_bag_that_changed_since_it_was_frozen_is_named(
+    bags: list[Path], episodes: list[Episode], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = replace(_entry(episodes[0], 1.0), id='0' * 64)
+    path = tmp_path / 'old.json'
+    save(Manifest('old', {'weights': WeightOptions().document()}, (entry,)), path)
+    arguments = ['train', *map(str, bags), '--manifest', str(path), '--out', str(tmp_path / 'x')]
+    assert main(arguments) is Exit.BAD_DATA
+    told = capsys.readouterr().err
+    assert f'expected content {"0" * 12} as frozen, found {episodes[0].id[:12]}' in told
+    assert not (tmp_path / 'x').exists()
+
+
+def _entry(episode: Episode, weight: float) -> Entry:
+    return Entry(
+        id=episode.id, split='train', weight=weight, name=episode.name, task='pick_place',
+        grade='', operator='', session='', rig='', checkpoint='', source='', cluster=episode.id,
     )
 
 

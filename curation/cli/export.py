@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 import re
@@ -13,13 +14,21 @@ import re
 from curation.align.episode import Episode
 from curation.cli.exits import Exit
 from curation.cli.output import Advance, Output
-from curation.cli.paths import add_alignment, add_bags, add_executor, aligned, executor_of
+from curation.cli.paths import (
+    add_alignment,
+    add_bags,
+    add_executor,
+    aligned,
+    executor_of,
+    manifest_of,
+)
 from curation.exceptions import UsageError
 from curation.export.action import ActionSource
 from curation.export.arrays import ArrayOptions
 from curation.export.images import Shape
 from curation.export.scored import score_columns
 from curation.export.video import CODECS
+from curation.manifests.weights import options_from
 from curation.scores.score import score_all
 
 
@@ -118,6 +127,13 @@ def _export(
     codec = CODECS[arguments.codec].tuned(gop=arguments.gop, quality=arguments.quality)
     videos = LeRobotOptions(
         codec, shape, arguments.action, extra, passthrough=arguments.passthrough)
+    if manifest := manifest_of(arguments):
+        videos = replace(
+            videos,
+            manifest=manifest.hash,
+            weighting=options_from(manifest.chosen_by['weights']),
+            weights={entry.id: entry.weight for entry in manifest.episodes},
+        )
     executor = executor_of(arguments, len(episodes)) if arguments.executor else None
     return export_lerobot(
         episodes, out, videos, append=arguments.append, executor=executor, progress=progress

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,8 +16,7 @@ from curation.align.options import AlignOptions, OnGap
 from curation.bag.find import find_bags
 from curation.cli.output import Output
 from curation.exceptions import ManifestError, UsageError
-from curation.manifests import file as manifests
-from curation.manifests.lineage import places_among
+from curation.manifests.file import load, Manifest
 from curation.work import Executor, Failure, Kind, make_executor
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.loader import load_rig
@@ -39,22 +38,22 @@ def add_bags(parser: argparse.ArgumentParser) -> None:
 
 
 def add_manifest(parser: argparse.ArgumentParser) -> None:
-    """Declare a manifest that chooses among the bags."""
+    """Declare the frozen list that chooses among the bags."""
     parser.add_argument('--manifest', type=Path, help='only its episodes, in its order')
-    parser.add_argument('--split', default='', help='of the manifest, only this one')
+    parser.add_argument('--split', default='', help='of the manifest (all)')
 
 
-def chosen_bags(arguments: argparse.Namespace) -> list[Path]:
-    """Return the bags, or those of the manifest's episodes; ManifestError where one is missing."""
-    if getattr(arguments, 'manifest', None) is None:
+def manifest_of(arguments: argparse.Namespace) -> Manifest | None:
+    """Read the manifest that was named; ManifestError where it is none or has no such split."""
+    path = getattr(arguments, 'manifest', None)
+    if path is None:
         if getattr(arguments, 'split', ''):
             raise UsageError('--split: expected with --manifest')
-        return find_bags(arguments.paths)
-    entries = manifests.load(arguments.manifest).of(arguments.split)
-    if not entries:
-        raise ManifestError(f"{arguments.manifest}: no episode in split '{arguments.split}'")
-    places = places_among(find_bags(arguments.paths))
-    return manifests.select_bags(entries, places, str(arguments.manifest))
+        return None
+    manifest = load(path)
+    if not manifest.of(arguments.split):
+        raise ManifestError(f"{path}: no episode in split '{arguments.split}'")
+    return manifest
 
 
 def add_alignment(parser: argparse.ArgumentParser) -> None:
@@ -103,11 +102,41 @@ def aligned(
     arguments: argparse.Namespace, output: Output, failures: list[str]
 ) -> Iterator[Episode]:
     """Yield the episodes of all bags in order; with --keep-going, failures are collected."""
+    manifest = manifest_of(arguments)
+    bags = find_bags(arguments.paths)
+    if manifest is None:
+        yield from _load(arguments, output, failures, bags)
+        return
+    entries = manifest.of(arguments.split)
+    names = {entry.name for entry in entries}
+    found: dict[str, list[Episode]] = {}
+    # those of other names are read only where one was renamed since
+    for wanted in (True, False):
+        if all(entry.id in found for entry in entries):
+            break
+        chosen = [bag for bag in bags if (bag.name in names) is wanted]
+        for episode in _load(arguments, output, failures, chosen):
+            found.setdefault(episode.id, []).append(episode)
+    if missing := [entry for entry in entries if entry.id not in found]:
+        first = missing[0]
+        other = [e.id for part in found.values() for e in part if e.name == first.name]
+        raise ManifestError(
+            f'{arguments.manifest}: {len(missing)} of {len(entries)} episodes are not there, such '
+            f'as {first.name}: expected content {first.id[:12]} as frozen, found '
+            f'{other[0][:12] if other else "no bag of it"}'
+        )
+    for entry in entries:
+        yield from found[entry.id]
+
+
+def _load(
+    arguments: argparse.Namespace, output: Output, failures: list[str], bags: Sequence[Path]
+) -> Iterator[Episode]:
     rig = load_rig(arguments.rig) if arguments.rig else None
     options = AlignOptions(rate=arguments.rate, on_gap=arguments.on_gap)
-    bags = chosen_bags(arguments)
-    load = partial(load_episodes, rig=rig, options=options)
-    for bag, found in zip(bags, executor_of(arguments, len(bags)).run(load, bags), strict=True):
+    open_one = partial(load_episodes, rig=rig, options=options)
+    results = executor_of(arguments, len(bags)).run(open_one, bags)
+    for bag, found in zip(bags, results, strict=True):
         if not isinstance(found, Failure):
             yield from found
             continue

@@ -10,7 +10,15 @@ from pathlib import Path
 
 from curation.cli.exits import Exit
 from curation.cli.output import Output
-from curation.cli.paths import add_alignment, add_bags, aligned
+from curation.cli.paths import (
+    add_alignment,
+    add_bags,
+    add_executor,
+    aligned,
+    manifest_of,
+)
+from curation.exceptions import UsageError
+from curation.manifests.models import register_model
 from curation.train.examples import examples_of
 from curation.train.fit import fit
 from curation.train.options import TrainOptions
@@ -46,7 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=_DEFAULT.intervention_weight,
         help='of samples in which a person corrects a policy (%(default)s)',
     )
+    parser.add_argument(
+        '--register', type=Path, metavar='DATA',
+        help='data folder with the manifest, whose registry gets the checkpoint')
     add_alignment(parser)
+    add_executor(parser)
     parser.set_defaults(rate=_DEFAULT.rate)  # a chunk's actions are this far apart
 
 
@@ -70,17 +82,25 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
         raise FlywheelError(
             'expected at least one epoch, and to execute between 1 action and a whole chunk'
         )
+    if arguments.register and not arguments.manifest:
+        raise UsageError('--register: expected with --manifest')
     failures: list[str] = []
     episodes = []
     with output.progress('aligning') as advance:
         for episode in aligned(arguments, output, failures):
             episodes.append(episode)
             advance(len(episodes), len(episodes))
-    examples = examples_of(episodes, options)
+    manifest = manifest_of(arguments)
+    weights = {entry.id: entry.weight for entry in manifest.episodes} if manifest else None
+    examples = examples_of(episodes, options, weights)
     with output.progress('training') as advance:
         fitted = fit(examples, options, advance)
-    about = description(fitted, examples, options, episodes_hash([e.id for e in episodes]))
+    frozen = manifest.hash if manifest else episodes_hash([e.id for e in episodes])
+    about = description(fitted, examples, options, frozen)
     write_checkpoint(fitted, about, arguments.out)
+    if manifest and arguments.register:
+        losses = {'train_loss': fitted.train_loss, 'held_out_loss': fitted.held_out_loss}
+        register_model(arguments.register, arguments.out, manifest, losses)
     output.line(
         f'{arguments.out}: {len(episodes)} episodes, {len(examples)} examples,'
         f' loss {fitted.train_loss:.4f}, {fitted.held_out_loss:.4f} on episodes left out'

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from curation.align.episode import Episode, Times
 from curation.export.action import action_of, ActionSource
-from curation.train.options import TrainOptions
-from curation.train.weights import sample_weights
+from curation.manifests.weights import sample_weights, WeightOptions
 from teleop_bridge.rig.schema import Role
 
 # Roles whose signals are features of their own, beside the merged joint roles.
@@ -21,7 +20,7 @@ _SENSOR_ROLES = (Role.WRENCH, Role.LOAD, Role.POSE, Role.IK_VALIDITY)
 # Roles that have events, or nothing, on the grid instead of samples.
 _UNALIGNED = (Role.CAMERA_INFO, Role.INTERVENTION, Role.EPISODE, Role.OTHER)
 ABSENT_NS = -1
-_TRAINING = TrainOptions()
+_WEIGHTING = WeightOptions()
 _PROPOSALS = {'human_proposal': 'human', 'policy_proposal': 'policy'}
 
 
@@ -40,14 +39,17 @@ class Column:
 
 
 def columns(
-    episode: Episode, action: ActionSource = ActionSource.EXECUTED
+    episode: Episode,
+    action: ActionSource = ActionSource.EXECUTED,
+    weighting: WeightOptions = _WEIGHTING,
+    weight: float = 1.0,
 ) -> dict[str, Column]:
     """Return every non-image feature by name; ``action`` says which command has that name.
 
     Values are float32 as training uses them; times stay int64 nanoseconds. Proposals that were not
     made are NaN: nothing is filled in. ``valid`` is False where a required stream was masked,
-    ``sample_weight`` is what ``flywheel train`` gives by its defaults. Raises ExportError where a
-    person's proposal is to be the action and was not there at every sample.
+    ``sample_weight`` is by ``weighting``, times the episode's own ``weight``. Raises ExportError
+    where a person's proposal is to be the action and was not there at every sample.
     """
     joints = episode.rig.joint_names
     missing = np.full((len(episode), len(joints)), np.nan)
@@ -69,7 +71,7 @@ def columns(
             found[f'observation.{stream.name}'] = _floats(signal.values, signal.names)
     found |= _intervention(episode)
     found['valid'] = Column('bool', episode.valid)
-    weights = sample_weights(episode, _TRAINING) * episode.valid
+    weights = weight * sample_weights(episode, weighting)
     found['sample_weight'] = Column('float32', weights.astype(np.float32))
     found['timestamp_ns'] = Column('int64', episode.grid_ns)
     found['action_lag_ns'] = Column('int64', episode.action_lag_ns)

@@ -45,6 +45,7 @@ from curation.export.tables import (
 )
 from curation.export.verify import verify_dataset, Written
 from curation.export.video import CODECS, DEPTH_CODEC, VideoCodec
+from curation.manifests.weights import WeightOptions
 from curation.work import Executor, Failure, Kind, make_executor
 
 VERSION = 'v3.0'
@@ -59,8 +60,8 @@ class LeRobotOptions:
     """How to export.
 
     ``extra`` gives each episode id columns of its own, such as its score; ``manifest`` is the hash
-    of the frozen list that the episodes are, empty without one. With ``passthrough``, video that
-    is in the codec already and fits the grid is copied.
+    of the frozen list that the episodes are, empty without one, and ``weights`` its episodes' own.
+    With ``passthrough``, video that is in the codec already and fits the grid is copied.
     """
 
     codec: VideoCodec = CODECS['h264']
@@ -69,6 +70,8 @@ class LeRobotOptions:
     extra: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     passthrough: bool = False
     manifest: str = ''
+    weighting: WeightOptions = field(default_factory=WeightOptions)
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def declared(self) -> dict[str, Any]:
         """Return what episodes of one dataset must share, as the dataset says it."""
@@ -81,6 +84,7 @@ class LeRobotOptions:
             'crop': list(self.shape.crop) if self.shape.crop else None,
             'resized_by': {'colour': 'area', 'depth': 'nearest'},
             'passthrough': self.passthrough,
+            'weights': self.weighting.document(),
         }
 
 
@@ -207,7 +211,9 @@ class _Writer:
                 self._count(table)
 
     def add(self, episode: Episode, segments: Sequence[Segment]) -> Written:
-        found = columns(episode, self._options.action)
+        options = self._options
+        found = columns(
+            episode, options.action, options.weighting, options.weights.get(episode.id, 1.0))
         number, m = len(self.rows), len(episode)
         task = self._tasks.setdefault(episode.facts.task_text or 'unnamed task', len(self._tasks))
         table = data_table(

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 import json
 import os
@@ -151,19 +151,6 @@ def diff(old: Manifest, new: Manifest) -> Difference:
 def find_manifests(folder: Path) -> list[Path]:
     """Return the manifests of a data folder."""
     return sorted((folder / FOLDER).glob('*.json'))
-
-
-def select_bags(
-    entries: Sequence[Entry], places: Mapping[str, Path], what: str
-) -> list[Path]:
-    """Return where each entry's bag is, in order; ManifestError naming those that are nowhere."""
-    missing = [entry for entry in entries if entry.id not in places]
-    if missing:
-        raise ManifestError(
-            f'{what}: {len(missing)} of {len(entries)} episodes are not there, such as '
-            f'{missing[0].name} ({missing[0].id[:12]})'
-        )
-    return [places[entry.id] for entry in entries]
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,21 @@ from curation.align.options import AlignOptions, DEFAULT
 from curation.exceptions import ExportError
 from curation.export.action import action_of, ActionSource
 from curation.export.images import Shape
+from curation.manifests.weights import sample_weights, WeightOptions
 from curation.torch.cache import ProcessCache
-from curation.torch.source import ACTION, INTERVENTION, STATE
+from curation.torch.source import ACTION, INTERVENTION, STATE, VALID, WEIGHT
 from teleop_bridge.rig.schema import Rig
 
 WHOLE = Shape()
+WEIGHTING = WeightOptions()
+UNWEIGHED: Mapping[str, float] = MappingProxyType({})
 
 
 class BagSource:
     """Bags as episodes. Their numbers stay in memory; at most ``open_bags`` are read at a time.
 
-    Raises FlywheelError as reading and aligning do, ExportError where cameras differ.
+    ``weights`` are episodes' own, such as a manifest's, by content id. Raises FlywheelError as
+    reading and aligning do, ExportError where cameras differ.
     """
 
     def __init__(
@@ -38,6 +43,8 @@ class BagSource:
         *,
         shape: Shape = WHOLE,
         action: ActionSource = ActionSource.EXECUTED,
+        weighting: WeightOptions = WEIGHTING,
+        weights: Mapping[str, float] = UNWEIGHED,
         open_bags: int = 16,
     ) -> None:
         self._rig = rig
@@ -50,7 +57,8 @@ class BagSource:
         for bag in bags:
             for part, episode in enumerate(load_episodes(bag, rig, options)):
                 self._places.append((bag, part))
-                self._numbers.append(_numbers(episode, action))
+                self._numbers.append(_numbers(
+                    episode, action, weighting, weights.get(episode.id, 1.0)))
                 cameras.setdefault(episode.cameras, episode.name)
         if len(cameras) != 1:
             raise ExportError(f'expected bags with the same cameras, found {cameras or "no bag"}')
@@ -69,12 +77,15 @@ class BagSource:
         return self._shape.apply(image, f'{bag}: camera {camera}')
 
 
-def _numbers(episode: Episode, action: ActionSource) -> dict[str, NDArray[Any]]:
+def _numbers(
+    episode: Episode, action: ActionSource, weighting: WeightOptions, weight: float
+) -> dict[str, NDArray[Any]]:
     return {
         STATE: episode.state.astype(np.float32),
         ACTION: action_of(episode, action).astype(np.float32),
         INTERVENTION: np.array([bool(name) for name in episode.intervention_id]),
-        'valid': episode.valid,
+        VALID: episode.valid,
+        WEIGHT: weight * sample_weights(episode, weighting),
     }
 
 

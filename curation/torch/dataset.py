@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.exceptions import ExportError
-from curation.torch.source import ACTION, EpisodeSource, INTERVENTION, STATE
+from curation.torch.source import (
+    ACTION,
+    EpisodeSource,
+    INTERVENTION,
+    STATE,
+    VALID,
+    WEIGHT,
+)
 from curation.torch.windows import WindowOptions
 from teleop_bridge.exceptions import MissingDependencyError
 
@@ -70,8 +77,11 @@ class WindowDataset(Dataset[dict[str, torch.Tensor]]):
         for episode in range(len(self.source.lengths)):
             numbers = self.source.numbers(episode)
             corrected = np.asarray(numbers[INTERVENTION], np.bool_)
-            weight = np.where(corrected, self.options.intervention_weight, 1.0)
-            parts.append(weight * numbers.get('valid', True))
+            if self.options.intervention_weight is None:
+                weight = np.asarray(numbers.get(WEIGHT, np.ones(len(corrected))), np.float64)
+            else:
+                weight = np.where(corrected, self.options.intervention_weight, 1.0)
+            parts.append(weight * numbers.get(VALID, True))
         return np.concatenate(parts)
 
     def _images(self, episode: int, camera: str, past: NDArray[np.int64]) -> torch.Tensor:

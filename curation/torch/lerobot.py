@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from curation.exceptions import ExportError
 from curation.torch.cache import ProcessCache
-from curation.torch.source import ACTION, INTERVENTION, STATE
+from curation.torch.source import ACTION, INTERVENTION, STATE, VALID, WEIGHT
 
 _KEY = 'observation.images.'
 
@@ -43,7 +43,8 @@ class LeRobotSource:
         )
         self.lengths = np.array([row['length'] for row in self._rows], np.int64)
         self._folder = folder
-        self._columns = [name for name in (STATE, ACTION, INTERVENTION) if name in features]
+        wanted = (STATE, ACTION, INTERVENTION, VALID, WEIGHT)
+        self._columns = [name for name in wanted if name in features]
         self._tables: ProcessCache[int, dict[str, NDArray[Any]]] = ProcessCache(open_episodes)
         self._files: ProcessCache[Path, pa.Table] = ProcessCache(4)
         self._videos: ProcessCache[Path, _Video] = ProcessCache(open_videos, _Video.close)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 STATE = 'observation.state'
 ACTION = 'action'
 INTERVENTION = 'intervention'
+WEIGHT = 'sample_weight'
+VALID = 'valid'
 
 
 class EpisodeSource(Protocol):
@@ -29,7 +31,8 @@ class EpisodeSource(Protocol):
     def numbers(self, episode: int) -> Mapping[str, NDArray[Any]]:
         """Return an episode's columns by name: STATE, ACTION and INTERVENTION at least.
 
-        ``valid`` is False at samples that no window may start from; absent, all are valid.
+        VALID is False at samples that no window may start from; absent, all are valid. WEIGHT is
+        each sample's in the sampler; absent, all weigh 1.
         """
 
     def frame(self, episode: int, camera: str, i: int) -> NDArray[np.uint8]:

@@ -18,16 +18,18 @@ class WindowOptions:
     """``observations`` samples up to and with the present one, ``actions`` from it on.
 
     ``stride`` is the number of samples from one observation to the next. Samples of corrections
-    weigh ``intervention_weight`` in the sampler; 0 leaves them out.
+    weigh ``intervention_weight`` in the sampler, 0 leaves them out; None takes the weights that
+    an export or the weighting of bags states.
     """
 
     observations: int = 1
     actions: int = 16
     stride: int = 1
-    intervention_weight: float = 1.0
+    intervention_weight: float | None = None
 
     def __post_init__(self) -> None:
-        if min(self.observations, self.actions, self.stride) < 1 or self.intervention_weight < 0:
+        sizes = (self.observations, self.actions, self.stride)
+        if min(sizes) < 1 or (self.intervention_weight or 0) < 0:
             raise ValueError(f'windows need positive sizes and no negative weight: {self}')
 
     def past(self, i: int) -> tuple[Indices, Flags]:

@@ -14,7 +14,7 @@ from curation.align.episode import Episode
 from curation.exceptions import StreamError
 from curation.train.images import Images, images_of
 from curation.train.options import TrainOptions
-from curation.train.weights import sample_weights
+from curation.train.weights import training_weights
 from teleop_bridge.policy.onnx import STATE
 
 Values = NDArray[np.float64]
@@ -41,8 +41,14 @@ class Examples:
         return len(self.weights)
 
 
-def examples_of(episodes: Sequence[Episode], options: TrainOptions) -> Examples:
+def examples_of(
+    episodes: Sequence[Episode],
+    options: TrainOptions,
+    episode_weights: Mapping[str, float] | None = None,
+) -> Examples:
     """Make examples of every grid time of the episodes, which must be of one rig.
+
+    ``episode_weights`` are a manifest's, by content id; without them every episode has 1.
 
     Raises StreamError where an episode has no executed action or lacks an input.
     """
@@ -63,7 +69,10 @@ def examples_of(episodes: Sequence[Episode], options: TrainOptions) -> Examples:
         names=names,
         chunks=np.concatenate([part[1] for part in parts]),
         within=np.concatenate([part[2] for part in parts]),
-        weights=np.concatenate([part[3] for part in parts]),
+        weights=np.concatenate([
+            part[3] * (episode_weights or {}).get(episode.id, 1.0)
+            for part, episode in zip(parts, episodes, strict=True)
+        ]),
         episode=np.repeat(np.arange(len(parts)), [len(part[3]) for part in parts]),
         images=_joined([part[4] for part in parts]),
     )
@@ -79,7 +88,7 @@ def _of_one(
     ahead = np.arange(len(episode))[:, None] + np.arange(1, options.steps + 1)
     within = ahead < len(episode)
     chunks = episode.action[np.minimum(ahead, len(episode) - 1)]
-    weights = sample_weights(episode, options)
+    weights = training_weights(episode, options)
     usable = np.all(np.isfinite(chunks), axis=(1, 2)) & episode.valid
     for values in inputs.values():
         usable &= np.all(np.isfinite(values), axis=1)
