@@ -41,14 +41,18 @@ SAYS = {
     'action_std': [1, 2],
 }
 
+STILL = {**SAYS['normalisation'], 'object': {'mean': [0] * 7, 'std': [0] * 7}}
 
-def write_model(path: Path, says: dict[str, Any] | None, *, wide: int = 2) -> str:
+
+def write_model(
+    path: Path, says: dict[str, Any] | None, *, wide: int = 2, factor: float = 0.0
+) -> str:
     """Write a model that answers four times the normalised state."""
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
     shape = helper.make_tensor('shape', onnx.TensorProto.INT64, [3], [1, 1, wide])
     tiles = helper.make_tensor('tiles', onnx.TensorProto.INT64, [3], [1, 4, 1])
     nodes = [
-        helper.make_node('Mul', ['object', 'zero'], ['nothing']),
+        helper.make_node('Mul', ['object', 'factor'], ['nothing']),
         helper.make_node('ReduceSum', ['nothing'], ['none'], keepdims=0),
         helper.make_node('Add', ['observation', 'none'], ['same']),
         helper.make_node('Reshape', ['same', 'shape'], ['row']),
@@ -62,7 +66,7 @@ def write_model(path: Path, says: dict[str, Any] | None, *, wide: int = 2) -> st
             helper.make_tensor_value_info('object', kind, [1, 7]),
         ],
         [helper.make_tensor_value_info('actions', kind, None)],
-        [shape, tiles, helper.make_tensor('zero', kind, [], [0.0])],
+        [shape, tiles, helper.make_tensor('factor', kind, [], [factor])],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid('', 17)], ir_version=8)
     if says is not None:
@@ -99,6 +103,14 @@ def test_a_checkpoint_plays_under_the_policy_node_s_player(tmp_path: Path) -> No
         ({'inputs': {'observation': 'state', 'object': 'sphere'}}, "the stream 'sphere', which"),
         ({'inputs': {'observation': 'state'}}, "its inputs are .'object', 'observation'., its"),
         ({'step_ns': 'soon'}, 'its metadata is broken'),
+        (
+            {'normalisation': {**SAYS['normalisation'], 'object': {'mean': [0], 'std': [1]}}},
+            "input 'object' takes 7 values, its normalisation has 1 means and 1 deviations",
+        ),
+        (
+            {'normalisation': STILL},
+            "the deviations of 'object' must be above 0",
+        ),
     ],
 )
 def test_a_checkpoint_that_does_not_fit_is_refused(
@@ -125,4 +137,16 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
 def test_an_output_of_another_shape_is_named(tmp_path: Path) -> None:
     path = write_model(tmp_path / 'p.onnx', SAYS, wide=1)
     with pytest.raises(PolicyError, match=r'expected actions of shape \(1, k, 2\)|Reshape'):
-        load_policy(PLUGIN, RIG, path).propose(observation([3.0, 5.0]))
+        load_policy(PLUGIN, RIG, path)
+
+
+def test_outputs_that_are_not_finite_are_refused_before_anything_moves(tmp_path: Path) -> None:
+    path = write_model(tmp_path / 'p.onnx', SAYS, factor=float('nan'))
+    with pytest.raises(PolicyError, match='expected finite actions, found NaN'):
+        load_policy(PLUGIN, RIG, path)
+
+
+def test_outputs_that_stop_being_finite_are_refused(tmp_path: Path) -> None:
+    policy = load_policy(PLUGIN, RIG, write_model(tmp_path / 'p.onnx', SAYS))
+    with pytest.raises(PolicyError, match='expected finite actions'):
+        policy.propose(observation([3.0, np.inf]))

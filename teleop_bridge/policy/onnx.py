@@ -43,8 +43,8 @@ class Manifest:
 class OnnxPolicy:
     """Runs one checkpoint on the CPU.
 
-    Raises PolicyError where the file is no model, says nothing of its inputs, or is made for other
-    joints or streams than the rig's: before anything moves.
+    Raises PolicyError where the file is no model, says nothing of its inputs, is made for other
+    joints or streams than the rig's, or fails at its mean inputs: before anything moves.
     """
 
     def __init__(self, rig: Rig, checkpoint: str) -> None:
@@ -59,6 +59,7 @@ class OnnxPolicy:
         metadata = self._session.get_modelmeta().custom_metadata_map
         self._manifest = _manifest(path, metadata)
         self._check_fits(rig)
+        self._run({node.name: self._mean_input(node) for node in self._session.get_inputs()})
         self.inputs = tuple(s for s in self._manifest.inputs.values() if s != STATE)
         self.period_ns = self._manifest.period_ns
 
@@ -72,19 +73,38 @@ class OnnxPolicy:
             name: self._normalised(name, self._value(stream, observation))
             for name, stream in manifest.inputs.items()
         }
+        positions = self._run(feeds) * manifest.action_std + manifest.action_mean
+        steps = 1 + np.arange(len(positions), dtype=np.int64)
+        times = observation.stamp_ns + manifest.step_ns * steps
+        return ActionChunk(times, positions.astype(np.float64))
+
+    def _run(self, feeds: dict[str, NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Return the model's normalised actions (k, n)."""
         try:
             output = np.asarray(self._session.run(None, feeds)[0])
         except Exception as error:
             raise PolicyError(f'{self._path}: {error}') from error
-        if output.ndim != 3 or output.shape[0] != 1 or output.shape[2] != len(manifest.joints):
+        joints = len(self._manifest.joints)
+        if output.ndim != 3 or output.shape[0] != 1 or output.shape[2] != joints:
             raise PolicyError(
-                f'{self._path}: expected actions of shape (1, k, {len(manifest.joints)}), '
-                f'found {output.shape}'
+                f'{self._path}: expected actions of shape (1, k, {joints}), found {output.shape}'
             )
-        positions = output[0] * manifest.action_std + manifest.action_mean
-        steps = 1 + np.arange(len(positions), dtype=np.int64)
-        times = observation.stamp_ns + manifest.step_ns * steps
-        return ActionChunk(times, positions.astype(np.float64))
+        if not np.isfinite(output).all():
+            raise PolicyError(f'{self._path}: expected finite actions, found NaN or infinity')
+        return np.asarray(output[0], np.float32)
+
+    def _mean_input(self, node: Any) -> NDArray[np.float32]:
+        """Return an input as it is where every value is the mean: normalised, zero."""
+        shape = [size if isinstance(size, int) else 1 for size in node.shape]
+        mean, std = self._manifest.normalisation[node.name]
+        if len(shape) == 2 and not mean.size == std.size == shape[1]:
+            raise PolicyError(
+                f"{self._path}: its input '{node.name}' takes {shape[1]} values, its "
+                f'normalisation has {mean.size} means and {std.size} deviations'
+            )
+        if not (std > 0).all():
+            raise PolicyError(f"{self._path}: the deviations of '{node.name}' must be above 0")
+        return np.zeros(shape, np.float32)
 
     def _value(self, stream: str, observation: Observation) -> NDArray[Any]:
         if stream == STATE:
