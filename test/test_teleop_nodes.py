@@ -16,7 +16,7 @@ from support.live import new_domain, node, wait_until
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
+from sensor_msgs.msg import JointState, Joy  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 from teleop_flywheel.msg import Authority, Intervention  # noqa: E402
 from teleop_flywheel.srv import LabelIntervention  # noqa: E402
@@ -49,6 +49,9 @@ streams:
   intervention: {topic: intervention, type: teleop_flywheel/msg/Intervention,
                  role: intervention}
 follower: {rate_hz: 100, ramp_ms: 150, max_age_ms: 500, startup_velocity: 4}
+devices:
+  pedal: {topic: pedal, take_over: 0, hand_back: 2,
+          labels: [{button: 3, kind: safety, reason: about to collide}]}
 """
 
 
@@ -74,6 +77,7 @@ class Arm:
         self.node.create_subscription(JointState, 'follower/command', self._on_command, SENSOR)
         self.node.create_subscription(Authority, 'authority', self.authority.append, SENSOR)
         self.node.create_subscription(Intervention, 'intervention', self.events.append, EVENT)
+        self.pedal = self.node.create_publisher(Joy, 'pedal', STREAM)
         self.node.create_timer(0.01, self._publish)
 
     def _on_command(self, message: JointState) -> None:
@@ -93,6 +97,10 @@ class Arm:
     def spin(self) -> None:
         self.executor.spin_once(timeout_sec=0.05)
 
+    def press(self, button: int) -> None:
+        for down in (1, 0):
+            self.pedal.publish(Joy(buttons=[down if i == button else 0 for i in range(8)]))
+
     def call(self, kind: type, name: str, request: object | None = None) -> object:
         client = self.node.create_client(kind, name)
         wait_until(client.service_is_ready, self.spin, name)
@@ -100,10 +108,17 @@ class Arm:
         wait_until(future.done, self.spin, f'an answer of {name}')
         return future.result()
 
-    def wait_for_phase(self, phase: int) -> None:
+    def wait_for_phase(self, phase: int, *, button: int | None = None) -> None:
+        """Wait, pressing a button meanwhile as an impatient person does."""
+
+        def act() -> None:
+            if button is not None:
+                self.press(button)
+            self.spin()
+
         wait_until(
             lambda: bool(self.authority) and self.authority[-1].phase == phase,
-            self.spin,
+            act,
             f'phase {phase}',
         )
 
@@ -169,3 +184,21 @@ def test_a_stop_latches_and_a_bad_message_changes_nothing(arm: Arm) -> None:
     arm.leader = {'lead_a': 0.3, 'lead_b': -0.3}
     arm.call(Trigger, 'follower/reset')
     arm.wait_for_phase(Authority.PHASE_HUMAN)
+
+
+def test_a_pedal_takes_over_hands_back_and_names_why_afterwards(arm: Arm) -> None:
+    arm.wait_for_phase(Authority.PHASE_HUMAN)
+    arm.call(Trigger, 'follower/engage_policy')
+    arm.wait_for_phase(Authority.PHASE_POLICY)
+    arm.wait_for_phase(Authority.PHASE_HUMAN, button=0)
+    arm.wait_for_phase(Authority.PHASE_POLICY, button=2)
+    arm.press(3)
+    wait_until(
+        lambda: any(event.event == Intervention.EVENT_LABEL for event in arm.events),
+        arm.spin,
+        'the label',
+    )
+    assert {event.trigger for event in arm.events} == {'button'}
+    assert len({event.id for event in arm.events}) == 1
+    label = arm.events[-1]
+    assert (label.kind, label.reason) == ('safety', 'about to collide')

@@ -30,7 +30,7 @@ PERIOD_S = 0.010
 
 @dataclass(frozen=True)
 class Line:
-    """What came of one clean and one corrected attempt."""
+    """What came of one clean and two corrected attempts."""
 
     recorded: list[Recorded]
     told: list[str]
@@ -42,7 +42,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Line:
     out = tmp_path_factory.mktemp('line')
     told: list[str] = []
     recorded = record(
-        out, tell=told.append, domain_id=new_domain(), attempts=(PLAN[0], PLAN[-1])
+        out, tell=told.append, domain_id=new_domain(), attempts=(PLAN[0], *PLAN[-2:])
     )
     return Line(recorded, told, refine(recorded, out, advance=lambda *_: None))
 
@@ -109,7 +109,7 @@ def test_authority_ramps_smoothly_in_150_ms(line: Line) -> None:
 
 
 def test_an_intervention_is_one_story_with_one_id(line: Line) -> None:
-    clean, corrected = (entry.bag for entry in line.recorded)
+    clean, corrected, _ = (entry.bag for entry in line.recorded)
     assert not messages(clean, '/intervention')
     story = messages(corrected, '/intervention')
     assert len({event.id for event in story}) == 1
@@ -123,9 +123,17 @@ def test_an_intervention_is_one_story_with_one_id(line: Line) -> None:
     assert ids == {'', story[0].id}
 
 
+def test_takeovers_by_motion_and_by_pedal_are_told_apart(line: Line) -> None:
+    triggers = [
+        {event.trigger for event in messages(entry.bag, '/intervention')}
+        for entry in line.recorded
+    ]
+    assert triggers == [set(), {'leader_motion'}, {'button'}]
+
+
 def test_what_was_recorded_is_scored_and_shown(line: Line) -> None:
-    clean, corrected = line.refined.scores
-    assert (clean.interventions, corrected.interventions) == (0, 1)
+    clean, corrected, by_pedal = line.refined.scores
+    assert (clean.interventions, corrected.interventions, by_pedal.interventions) == (0, 1, 1)
     assert clean.human_share == 1.0
     assert 0.1 < corrected.human_share < 0.9
     assert line.refined.report.is_file()

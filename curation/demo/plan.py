@@ -29,7 +29,7 @@ class Attempt:
     """One attempt: what is shown, how the scripted operator acts, and how it is graded."""
 
     title: str
-    script: str              # the scripted operator's: clean, fumble, jerky or correction
+    script: str              # the scripted operator's: clean, fumble, jerky, correction, pedal
     seed: int
     location: str            # of the task: where the cube lies at the start
     yaw: float               # of the cube, rad about the vertical
@@ -111,11 +111,21 @@ PLAN = (
         grade=Grade.SUCCESS_FIRST_TRY,
     ),
     Attempt(
-        'flawed policy, corrected',
+        'flawed policy, corrected by moving the leader',
         script='correction',
         seed=17,
         location='middle_centre',
         yaw=0.2,
+        grade=Grade.SUCCESS_AFTER_RETRIES,
+        note='the policy missed the cube',
+        driver=Driver.POLICY,
+    ),
+    Attempt(
+        'flawed policy, corrected by pedal',
+        script='pedal',
+        seed=18,
+        location='middle_centre',
+        yaw=-0.1,
         grade=Grade.SUCCESS_AFTER_RETRIES,
         note='the policy missed the cube',
         driver=Driver.POLICY,

@@ -31,12 +31,12 @@ from teleop_bridge.nodes.parameters import declare, declare_rig
 from teleop_bridge.nodes.qos import EVENT, SENSOR
 from teleop_bridge.nodes.run import run
 from teleop_bridge.nodes.session_clock import NodeClock
+from teleop_bridge.pedal import NO_BUTTON, pedal, Presses
 from teleop_bridge.rig.loader import load_rig
 from teleop_bridge.rig.schema import Rig, Role
 from teleop_bridge.rig.tasks import DEFAULT_REASONS, load_tasks
 from teleop_bridge.vocabulary import Phase, Trigger
 
-_NEVER = -1
 REARM_SHARE = 0.8  # of a threshold: where its trigger is ready again
 
 
@@ -82,7 +82,7 @@ class InterventionNode(Node):
         self._wire_motion(rig)
         self._wire_load(rig)
         self._wire_confidence()
-        self._wire_buttons()
+        self._wire_buttons(rig)
         self.create_service(TriggerService, '~/take_over', self._serve(self._take_over_by_service))
         self.create_service(TriggerService, '~/hand_back', self._serve(self._hand_back))
         self.create_service(LabelIntervention, '~/label', self._label)
@@ -155,38 +155,27 @@ class InterventionNode(Node):
 
         self.create_subscription(Float32, 'policy/confidence', on_confidence, SENSOR)
 
-    def _wire_buttons(self) -> None:
-        actions: dict[int, Callable[[], None]] = {}
-        for name, act in (
-            ('take_over', lambda: self._fire(Trigger.BUTTON)),
-            ('hand_back', lambda: self._hand_back() and None),
-        ):
-            button = declare(
-                self,
-                f'button_{name}',
-                _NEVER,
-                f'index of the Joy button for {name}; -1: none',
-                low=-1,
-                high=63,
-            )
-            if button != _NEVER:
-                actions[button] = act
-        if not actions:
-            return
-        pressed: set[int] = set()
+    def _wire_buttons(self, rig: Rig) -> None:
+        declared = pedal(rig)
+        actions: dict[int, Callable[[], object]] = {
+            declared.take_over: lambda: self._fire(Trigger.BUTTON),
+            declared.hand_back: self._hand_back,
+        }
+        for button, label in declared.labels.items():
+            actions[button] = lambda label=label: self._name(label.kind.value, label.reason)
+        actions.pop(NO_BUTTON, None)
+        presses = Presses()
 
         def on_joy(message: Joy) -> None:
-            down = {index for index, value in enumerate(message.buttons) if value}
-            for button in down - pressed:
+            for button in presses.update(message.buttons):
                 if button in actions:
                     try:
                         actions[button]()
                     except InterventionError as error:
                         self.get_logger().warning(str(error))
-            pressed.clear()
-            pressed.update(down)
 
-        self.create_subscription(Joy, 'joy', on_joy, SENSOR)
+        if actions:
+            self.create_subscription(Joy, declared.topic, on_joy, SENSOR)
 
     def _fire(self, trigger: Trigger) -> None:
         """Take over by a trigger that means nothing while the human drives."""
@@ -243,21 +232,29 @@ class InterventionNode(Node):
 
         return answer
 
+    def _name(
+        self, kind: str, reason: str, *, note: str = '', intervention_id: str = ''
+    ) -> Event:
+        event = self._log.label(
+            intervention_id=intervention_id,
+            kind=kind,
+            reason=reason,
+            note=note,
+            now_ns=self._time.now_ns(),
+        )
+        self._publish(event)
+        return event
+
     def _label(
         self, request: LabelIntervention.Request, response: LabelIntervention.Response
     ) -> LabelIntervention.Response:
         try:
-            event = self._log.label(
-                intervention_id=request.id,
-                kind=request.kind,
-                reason=request.reason,
-                note=request.note,
-                now_ns=self._time.now_ns(),
+            event = self._name(
+                request.kind, request.reason, note=request.note, intervention_id=request.id
             )
         except InterventionError as error:
             response.success, response.message = False, str(error)
             return response
-        self._publish(event)
         response.success, response.message, response.id = True, 'labelled', event.id
         return response
 

@@ -11,26 +11,27 @@ import numpy as np
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, Joy
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from teleop_flywheel.msg import Authority
 
 from teleop_bridge.exceptions import FlywheelError, JointError
 from teleop_bridge.joints import JointMerger
-from teleop_bridge.nodes.convert import to_joint_state, to_ns
+from teleop_bridge.nodes.convert import to_joint_state, to_ns, to_stamp
 from teleop_bridge.nodes.parameters import declare, declare_rig
 from teleop_bridge.nodes.qos import LATCHED, SENSOR, STREAM
 from teleop_bridge.nodes.refusals import Refusals
 from teleop_bridge.nodes.run import run
 from teleop_bridge.nodes.session_clock import NodeClock
+from teleop_bridge.pedal import NO_BUTTON, pedal
 from teleop_bridge.rig.loader import load_rig
 from teleop_bridge.rig.schema import Role
 from teleop_bridge.sim.kinematics import ArmKinematics
 from teleop_bridge.sim.leader import leader_sample
 from teleop_bridge.sim.operator import Request, ScriptedOperator, Sight
 from teleop_bridge.sim.rig import Pose
-from teleop_bridge.sim.skill import script_named, skill_named
+from teleop_bridge.sim.skill import Script, script_named, skill_named
 
 IDLE, RESTING = 'idle', 'resting'
 
@@ -51,7 +52,7 @@ class SimOperatorNode(Node):
             self, 'rate_hz', 100.0, "rate of the leader's joints", low=20.0, high=500.0
         )
         for name, default, meaning in (
-            ('script', 'clean', 'clean, fumble, jerky or correction'),
+            ('script', 'clean', 'clean, fumble, jerky, correction or pedal'),
             ('skill', 'better', 'better, okay or worse'),
             ('seed', 0, 'seed of the next attempt'),
             ('fatigue', 0.0, '0 (fresh) to 1 (exhausted)'),
@@ -75,6 +76,11 @@ class SimOperatorNode(Node):
             Request.TAKE_OVER: self.create_client(Trigger, 'intervention/take_over'),
             Request.HAND_BACK: self.create_client(Trigger, 'intervention/hand_back'),
         }
+        declared = pedal(self._rig)
+        self._buttons = {
+            Request.TAKE_OVER: declared.take_over, Request.HAND_BACK: declared.hand_back,
+        }
+        self._joy = self.create_publisher(Joy, declared.topic, STREAM)
         for name, serve in (('begin', self._begin), ('rest', self._rest), ('abort', self._rest)):
             self.create_service(Trigger, f'~/{name}', serve)
         self._tell(IDLE)
@@ -125,8 +131,16 @@ class SimOperatorNode(Node):
         return Sight(self._time.now_ns(), joints.positions, self._cube, self._weight)
 
     def _ask(self, request: Request | None) -> None:
-        if request is not None:
+        if request is None:
+            return
+        button = self._buttons[request]
+        if self.get_parameter('script').value != Script.PEDAL or button == NO_BUTTON:
             self._askers[request].call_async(Trigger.Request())
+            return
+        for down in (1, 0):
+            message = Joy(buttons=[down if i == button else 0 for i in range(button + 1)])
+            message.header.stamp = to_stamp(self._time.now_ns())
+            self._joy.publish(message)
 
     def _begin(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         sight = self._sight()

@@ -33,6 +33,8 @@ _REACH_M = 0.29                  # from the shoulder's axis
 _MISS_M = 0.042                  # how far beside the cube a fumbled grasp is aimed
 _JAW_S = 0.35                    # opening or closing
 _ALIGN_S = 0.8                   # bringing the leader to the arm's pose before taking over
+_GENTLY = 0.3                    # rad/s, where motion is not to take over
+_NEAR_RAD = 0.03                 # from the arm's pose: aligned
 _RETURN_S = 1.5                   # bringing it to a start pose
 _PATIENCE_S = 14.0               # with a policy that gets nowhere
 
@@ -94,7 +96,7 @@ class ScriptedOperator:
 
     def begin(self, sight: Sight, leader: NDArray[np.float64] | None = None) -> None:
         """Start an attempt with the leader where it is, rad, (6,), or where the arm is."""
-        correcting = self._script is Script.CORRECTION
+        correcting = self._script in (Script.CORRECTION, Script.PEDAL)
         self._start(self._correct() if correcting else self._attempt(), sight, leader)
 
     def rest(self, sight: Sight, leader: NDArray[np.float64] | None = None) -> None:
@@ -189,7 +191,22 @@ class ScriptedOperator:
         def in_command() -> bool:
             return self._sight.weight >= 1
 
-        yield from self._follow(lambda: self._sight.joints, _ALIGN_S, until=in_command)
+        if self._script is Script.PEDAL:
+            yield from self._creep()
+        else:
+            yield from self._follow(lambda: self._sight.joints, _ALIGN_S, until=in_command)
+
+    def _creep(self) -> Iterator[None]:
+        """Bring the leader to the arm's pose, too slowly for its motion to take over."""
+        start = before = self._sight.now_ns
+        apart = self._sight.joints - self._leader
+        while np.abs(apart).max() > _NEAR_RAD and self._seconds_since(start) < _PATIENCE_S:
+            most = _GENTLY * (self._sight.now_ns - before) * 1e-9
+            before = self._sight.now_ns
+            self._leader = self._leader + np.clip(apart, -most, most)
+            yield
+            apart = self._sight.joints - self._leader
+        self._tool = self._arm.tool(self._leader)
 
     def _return(self) -> Iterator[None]:
         yield from self._reach(self._tool.raised(TRAVEL_Z))

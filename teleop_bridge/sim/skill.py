@@ -17,6 +17,7 @@ class Script(str, Enum):
     FUMBLE = 'fumble'          # the first grasp misses, then a retry
     JERKY = 'jerky'            # moves in many small corrections
     CORRECTION = 'correction'  # watches a policy, takes over when it has missed, hands back
+    PEDAL = 'pedal'            # the same by a pedal, after bringing the leader near, slowly
 
 
 @dataclass(frozen=True)
