@@ -139,6 +139,16 @@ def replay(annotations: Iterable[Annotation]) -> dict[str, Reviewed]:
     return states
 
 
+def span_of(parts: list[str]) -> dict[str, Any]:
+    """Read a span such as ``0 2.5 grasp approach``; AnnotationError where it is none."""
+    try:
+        start_s, end_s, goal, *step = parts
+        span: dict[str, Any] = {'start_s': float(start_s), 'end_s': float(end_s), 'goal': goal}
+    except ValueError:
+        raise AnnotationError(f'span: expected START_S END_S GOAL [STEP], found {parts}') from None
+    return {**span, 'step': ' '.join(step)}
+
+
 def _check(what: What, value: Any, where: str) -> None:
     if what is What.VERDICT and value not in (Verdict.KEEP.value, Verdict.DROP.value, ''):
         raise AnnotationError(f"{where}: verdict: expected keep or drop, found '{value}'")
