@@ -17,6 +17,7 @@ from teleop_bridge.exceptions import MissingDependencyError
 
 try:
     import rosbag2_py
+    from rosbag2_py._storage import QoS  # which Jazzy exports nowhere else
 except ImportError as error:
     raise MissingDependencyError(
         'writing bags through rosbag2 needs rosbag2_py, which comes with '
@@ -24,17 +25,11 @@ except ImportError as error:
     ) from error
 
 
-def keeps_publish_times() -> bool:
-    """Tell whether this rosbag2_py takes a send time with each message (Jazzy's does not)."""
-    signature = rosbag2_py.SequentialWriter.write.__doc__ or ''
-    return signature.split('->', 1)[0].count('int') >= 2
-
-
 class Rosbag2Writer:
-    """A BagWriter on rosbag2_py's SequentialWriter, storage mcap, unchunked.
+    """A BagWriter on rosbag2_py's SequentialWriter (Jazzy's or later), storage mcap, unchunked.
 
-    Its preset ``fastwrite`` hands every message to the system at once, so that a killed recorder
-    loses none. What is known only at the end goes into metadata.yaml alone.
+    Its preset ``fastwrite`` hands every message to the C library at once, so that a killed
+    recorder loses a few kilobytes. What is known only at the end goes into metadata.yaml alone.
     """
 
     def __init__(self, path: Path, *, custom_data: Mapping[str, str]) -> None:
@@ -42,7 +37,6 @@ class Rosbag2Writer:
         self.path = path
         self._types: dict[str, str] = {}
         self._counts: dict[str, int] = {}
-        self._send_times = keeps_publish_times()
         if path.exists():
             raise BagExistsError(f'{path}: expected a new folder, found one that exists')
         options = rosbag2_py.StorageOptions(
@@ -80,9 +74,8 @@ class Rosbag2Writer:
         """Write one message's CDR bytes."""
         if topic not in self._types:
             raise TopicError(f'{self.path}: topic {topic} was never declared')
-        times = (log_time_ns, publish_time_ns) if self._send_times else (log_time_ns,)
         try:
-            self._writer.write(topic, data, *times)
+            self._writer.write(topic, data, log_time_ns, publish_time_ns)
             self._counts[topic] = self._counts.get(topic, 0) + 1
         except RuntimeError as error:
             raise BagWriteError(f'{self.path}: could not write, {error}') from error
@@ -104,7 +97,7 @@ class Rosbag2Writer:
 
     def close(self, custom_data: Mapping[str, str] | None = None) -> None:
         """Finish the bag and add to metadata.yaml what is only known now."""
-        self._writer = None  # the destructor closes: Jazzy's binding has no close()
+        self._writer.close()
         self.sync()
         if custom_data:
             add_custom_data(self.path, dict(custom_data))
@@ -112,7 +105,7 @@ class Rosbag2Writer:
 
 
 def _profile(qos: Qos) -> Any:
-    profile = rosbag2_py.QoS(max(qos.depth, 1))
+    profile = QoS(max(qos.depth, 1))
     (profile.best_effort if qos.reliability == 'best_effort' else profile.reliable)()
     (
         profile.transient_local

@@ -39,16 +39,12 @@ def has_rosbag2() -> bool:
 
 
 def default_storage() -> str:
-    """Return ``rosbag2`` where rosbag2_py is the better or only writer, else ``mcap``.
+    """Return ``mcap`` where that library is or rosbag2_py is not, else ``rosbag2``.
 
-    A rosbag2_py that keeps no publish times (Jazzy's) is second to the mcap library.
+    rosbag2_py's writer keeps no small streams apart, compresses none alone, and syncs nothing.
     """
-    if not has_rosbag2():
-        return 'mcap'
-    from recorder.bag.rosbag2_writer import keeps_publish_times
-
     has_mcap = importlib.util.find_spec('mcap') is not None
-    return 'mcap' if has_mcap and not keeps_publish_times() else 'rosbag2'
+    return 'mcap' if has_mcap or not has_rosbag2() else 'rosbag2'
 
 
 def open_bag(path: Path, *, custom_data: Mapping[str, str], storage: str = '') -> BagWriter:
