@@ -173,6 +173,8 @@ class RayExecutor(Generic[T]):
                 yield ray.get(job)
             except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError):
                 yield Failure(_lost(item))
+            except ray.exceptions.RayError as error:  # such as code that a node does not have
+                yield Failure(FlywheelError(f'{item}: Ray: {error}'))
 
 
 def _guarded(function: Callable[[T], R], item: T) -> R | Failure:

@@ -7,6 +7,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 import json
 from pathlib import Path
+from shutil import which
+import subprocess
 
 import numpy as np
 import pytest
@@ -65,3 +67,13 @@ def test_an_unknown_skill_is_refused(tmp_path: Path) -> None:
     arguments = ['simulate', '--out', str(tmp_path / 'x'), '--operators', 'best']
     assert main(arguments) is Exit.BAD_DATA
     assert not (tmp_path / 'x').exists()
+
+
+@pytest.mark.skipif(which('flywheel') is None, reason='the program flywheel is not installed')
+def test_the_installed_program_shares_work_among_processes(tmp_path: Path) -> None:
+    out = tmp_path / 'bags'
+    arguments = ['--operators', 'better,okay', '--episodes', '1', '--jobs', '2', '--json']
+    done = subprocess.run(
+        ['flywheel', 'simulate', '--out', str(out), *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)) == 2
