@@ -42,6 +42,17 @@ class LeaderMapping:
             values.append(row.sign * row.scale * angle + row.offset)
         return JointSample(self._names, np.array(values), stamp_ns)
 
+    def inverse(self, positions: Sequence[float]) -> dict[str, float]:
+        """Return the leader's joints at which it would propose these follower positions.
+
+        ``positions`` are in the rig's order. A joint that wraps is brought within pi of zero.
+        """
+        joints = {}
+        for row, position in zip(self._rows, positions, strict=True):
+            angle = (position - row.offset) / (row.sign * row.scale)
+            joints[row.source] = math.remainder(angle, math.tau) if row.wrap else angle
+        return joints
+
     def reset(self) -> None:
         """Forget the turns counted so far, as after the leader was unplugged."""
         self._unwrapped.clear()

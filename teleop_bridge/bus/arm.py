@@ -67,6 +67,16 @@ class BusArm:
         return self._bus is not None
 
     @property
+    def has_torque(self) -> bool:
+        """Whether its torque is meant to be on."""
+        return self._torque > 0
+
+    @property
+    def last(self) -> JointSample | None:
+        """Return what was read last; None before that and since an unplug."""
+        return self._last
+
+    @property
     def joints(self) -> tuple[str, ...]:
         """Return the names of its joints, in the calibration's order."""
         return tuple(self._calibration.servos)
@@ -137,6 +147,13 @@ class BusArm:
             self._bus.write_positions(_read(self._bus))
             self._bus.limit_torque(self._calibration.ids, fraction)
         self._bus.set_torque(self._calibration.ids, enabled)
+
+    def limit_torque(self, fraction: float) -> None:
+        """Change the bound of a torque that is on, raises DeviceError."""
+        self._torque = fraction
+        if self._bus is None:
+            raise BusGoneError('the arm is not connected')
+        self._bus.limit_torque(self._calibration.ids, fraction)
 
     def _reconnect(self, now_ns: int) -> bool:
         if now_ns < self._next_try_ns:

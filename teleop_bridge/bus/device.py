@@ -39,6 +39,7 @@ class BusDevice:
     max_calibration_age_days: float | None = None
     calibration_path: Path = Path()
     follow_torque: float = 0.0  # of a leader that follows while a policy drives, 0 to 1; 0: never
+    follow_speed: float = 1.5  # rad/s, at most
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -127,6 +128,7 @@ def bus_device(
         stream=section.text('stream', ''),
         max_calibration_age_days=section.number('max_calibration_age_days', None, above=0),
         follow_torque=section.number('follow_torque', 0.0, low=0),
+        follow_speed=section.number('follow_speed', BusDevice.follow_speed, above=0),
     )
     if device.follow_torque > 1 or (device.follow_torque and not is_arm(name, 'leader')):
         section.fail('follow_torque', 'expected 0 to 1, of a leader')

@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger as TriggerService
 from teleop_flywheel.msg import Authority, Intervention
 from teleop_flywheel.srv import LabelIntervention
 
+from teleop_bridge.bus.device import is_arm
 from teleop_bridge.exceptions import JointError, RigError
 from teleop_bridge.intervention import (
     Event,
@@ -103,13 +104,23 @@ class InterventionNode(Node):
             return
         trigger = LeaderMotionTrigger(speed=speed, distance=distance)
         names = rig.joint_names
+        # A leader that follows moves by itself: there, what the hand adds to that counts.
+        followed = np.zeros(len(names))
+
+        def on_command(message: JointState) -> None:
+            picked = dict(zip(message.name, message.position, strict=True))
+            followed[:] = [picked[name] for name in names]
+
+        if any(is_arm(name, 'leader') and 'follow_torque' in d for name, d in rig.devices.items()):
+            for stream in rig.by_role(Role.ACTION):
+                self.create_subscription(JointState, stream.topic, on_command, SENSOR)
 
         def on_leader(message: JointState) -> None:
             try:
                 picked = select_joints(names, message.name, message.position)
             except JointError:
                 return  # the follower names and counts it
-            positions = np.array([picked[name] for name in names])
+            positions = np.array([picked[name] for name in names]) - followed
             if trigger.update(positions, to_ns(message.header.stamp)):
                 self._fire(Trigger.LEADER_MOTION)
 

@@ -16,6 +16,7 @@ from teleop_bridge.joints import JointMerger, JointSample
 from teleop_bridge.mapping import LeaderMapping
 from teleop_bridge.nodes.bus_joints import bus_joints, BusJoints
 from teleop_bridge.nodes.convert import to_joint_state, to_ns
+from teleop_bridge.nodes.following import LeaderPull
 from teleop_bridge.nodes.health import Health, Report
 from teleop_bridge.nodes.parameters import declare_rig
 from teleop_bridge.nodes.qos import SENSOR, STREAM
@@ -42,6 +43,7 @@ class LeaderNode(Node):
         self._mapped = 0
         self._publisher = self.create_publisher(JointState, proposals[0].topic, STREAM)
         self._arms: tuple[BusJoints, ...] = ()
+        self._following: list[LeaderPull] = []
         wanted = tuple(row.source for row in rig.mapping)
         devices = bus_devices(rig, 'leader')
         # several arms, each with some of the joints; one leader's message must have all
@@ -51,13 +53,20 @@ class LeaderNode(Node):
             require_joints(devices, wanted, rig)
             clock = NodeClock(self, rig)
             self._arms = bus_joints(self, devices, rig, Role.LEADER, clock, self._map)
+            self._following = [
+                LeaderPull(self, rig, self._mapping, arm, clock)
+                for arm in self._arms
+                if arm.device.follow_torque
+            ]
         else:
             for stream in sources:
                 self.create_subscription(JointState, stream.topic, self._on_leader, SENSOR)
         self._health = Health(self, self._report)
 
     def destroy_node(self) -> None:
-        """Close the buses, if there are any, and end the node."""
+        """Let go of leaders that pull, close the buses, and end the node."""
+        for pull in self._following:
+            pull.let_go()
         for arm in self._arms:
             arm.close()
         super().destroy_node()
