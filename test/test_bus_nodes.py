@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 import math
 from pathlib import Path
@@ -59,7 +60,12 @@ def write_rig(folder: Path) -> Path:
     return rig
 
 
-def test_a_hand_s_motion_reaches_the_follower_s_servos(tmp_path: Path) -> None:
+Arms = dict[str, ServoEmulator]
+
+
+@pytest.fixture
+def arms(tmp_path: Path) -> Iterator[Arms]:
+    """Leader and follower at rest in their middle, and the nodes that connect them."""
     rig = write_rig(tmp_path)
     domain = new_domain()
     with ExitStack() as stack:
@@ -73,23 +79,58 @@ def test_a_hand_s_motion_reaches_the_follower_s_servos(tmp_path: Path) -> None:
         for name in arms:
             log = tmp_path / f'{name}.log'
             stack.enter_context(node(f'teleop_bridge.nodes.{name}', domain, log, rig=rig))
-        leader, follower = arms['leader'], arms['follower']
-        moved = round(0.4 * 4096 / math.tau)
-        leader.set_register(1, POSITION.address, POSITION.size, 2048 + moved)
+        yield arms
 
-        def goal() -> int:
-            return follower.register(1, GOAL.address, GOAL.size)
 
-        def track() -> None:
-            """Let the follower's servos be where they are sent."""
-            time.sleep(0.005)
-            for servo in (1, 2):
-                sent = follower.register(servo, GOAL.address, GOAL.size)
-                if sent:
-                    follower.set_register(servo, POSITION.address, POSITION.size, sent)
+def lead(arms: Arms, angle: float) -> None:
+    ticks = 2048 + round(angle * 4096 / math.tau)
+    arms['leader'].set_register(1, POSITION.address, POSITION.size, ticks)
 
-        wait_until(lambda: abs(goal() - (2048 - moved)) <= 1, track, 'the follower to follow')
-        assert follower.register(2, FEETECH_STS.torque_enable.address, 1) == 1
+
+def goal(arms: Arms) -> float:
+    """Return where the follower's first joint is sent, rad; the mapping turns it round."""
+    ticks = arms['follower'].register(1, GOAL.address, GOAL.size)
+    return (2048 - ticks) * math.tau / 4096
+
+
+def track(arms: Arms) -> None:
+    """Let the follower's servos be where they are sent."""
+    time.sleep(0.005)
+    follower = arms['follower']
+    for servo in (1, 2):
+        sent = follower.register(servo, GOAL.address, GOAL.size)
+        if sent:
+            follower.set_register(servo, POSITION.address, POSITION.size, sent)
+
+
+def test_a_hand_s_motion_reaches_the_follower_s_servos(arms: Arms) -> None:
+    lead(arms, 0.4)
+    wait_until(lambda: abs(goal(arms) - 0.4) < 0.002, lambda: track(arms), 'the follower')
+    assert arms['follower'].register(2, FEETECH_STS.torque_enable.address, 1) == 1
+
+
+def test_a_leader_unplugged_in_mid_motion_is_held_and_approached_anew(arms: Arms) -> None:
+    lead(arms, 0.2)
+    wait_until(lambda: abs(goal(arms) - 0.2) < 0.002, lambda: track(arms), 'the follower')
+    for step in range(10):  # in motion
+        lead(arms, 0.2 + 0.02 * step)
+        track(arms)
+    arms['leader'].vanish()
+    lead(arms, -0.6)  # moved while it is away
+    for _ in range(600):  # longer than the maximum age
+        track(arms)
+    held = goal(arms)
+    assert 0.15 < held < 0.45
+    arms['leader'].come_back()
+    goals = []
+
+    def watch() -> None:
+        track(arms)
+        goals.append(goal(arms))
+
+    wait_until(lambda: abs(goal(arms) + 0.6) < 0.002, watch, 'the follower to be there again')
+    passed = sum(1 for value in goals if -0.5 < value < held - 0.1)
+    assert passed > 3  # it went there, instead of jumping
 
 
 @pytest.mark.parametrize(
