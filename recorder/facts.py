@@ -16,6 +16,7 @@ from recorder.bag.files import replace_text
 from recorder.exceptions import BagCorruptError
 
 SESSION_FILE = 'session.json'  # beside the episodes
+OFFLOADED = 'offloaded'  # the state of a sidecar whose bag was moved elsewhere
 SIDECAR = 'episode.json'  # beside the bag, from its first moment
 
 _Facts = TypeVar('_Facts', 'SessionFacts', 'EpisodeFacts')

@@ -13,9 +13,10 @@ import shutil
 import subprocess
 
 from recorder.bag.content_id import content_id
-from recorder.bag.files import sync_folder, write_error
+from recorder.bag.files import replace_text, sync_folder, write_error
 from recorder.episode import DISCARDED
 from recorder.exceptions import BagCorruptError, BagExistsError, BagWriteError
+from recorder.facts import OFFLOADED, read_sidecar, SIDECAR
 
 PART = '.part'  # ends a copy's name until it is verified
 
@@ -35,17 +36,18 @@ def offload(bag: Path, target: str, *, free: bool = False) -> Offloaded:
     """Copy a bag's folder to ``FOLDER`` or ``HOST:FOLDER``, under its session's name.
 
     A host is reached by ssh and must have flywheel installed. With ``free`` the source is removed
-    once the copy's id, read back there, equals the source's.
+    once the copy's id, read back there, equals the source's; its sidecar stays and says where the
+    bag went, so that the session's counts and numbers go on.
     Raises BagCorruptError, BagExistsError, BagWriteError; the source is then untouched.
     """
     number = content_id(bag)
     host, _, folder = target.rpartition(':')
     place = f'{folder}/{bag.parent.name}/{bag.name}'
     copied = _to_host(bag, host, place, number) if host else _to_folder(bag, Path(place), number)
+    where = f'{host}:{place}' if host else place
     if free:
-        shutil.rmtree(bag)
-        sync_folder(bag.parent)
-    return Offloaded(bag, f'{host}:{place}' if host else place, number, copied, free)
+        _free(bag, where)
+    return Offloaded(bag, where, number, copied, free)
 
 
 def discarded(folder: Path) -> list[Path]:
@@ -57,6 +59,20 @@ def discarded(folder: Path) -> list[Path]:
         for path in place.iterdir()
         if path.is_dir()
     )
+
+
+def _free(bag: Path, where: str) -> None:
+    sidecar = read_sidecar(bag)
+    if sidecar:
+        sidecar.update(state=OFFLOADED, offloaded_to=where)
+        replace_text(bag / SIDECAR, json.dumps(sidecar, indent=1, ensure_ascii=False) + '\n')
+        for path in bag.iterdir():
+            if path.name != SIDECAR:
+                path.unlink()
+        sync_folder(bag)
+    else:
+        shutil.rmtree(bag)
+    sync_folder(bag.parent)
 
 
 def _to_folder(bag: Path, place: Path, number: str) -> bool:

@@ -19,6 +19,7 @@ from recorder.facts import (
     EndReason,
     EpisodeFacts,
     from_json,
+    OFFLOADED,
     read_sidecar,
     SessionFacts,
     SIDECAR,
@@ -57,7 +58,9 @@ def read_history(folder: Path) -> History:
         attempts = max(attempts, _index(bag) + 1)
         if bag.parent.name == DISCARDED or bag.name.endswith(RECOVERED):
             continue
-        if sidecar.get('state', 'recording') == 'recording' or not (bag / FILE_NAME).is_file():
+        state = sidecar.get('state', 'recording')
+        whole = (bag / FILE_NAME).is_file() or state == OFFLOADED
+        if state == 'recording' or not whole:
             if not (bag.with_name(bag.name + RECOVERED) / SIDECAR).exists():
                 unfinished.append(bag)
             continue
@@ -100,7 +103,12 @@ def recover(bag: Path) -> Recovery:
 
 def _bags(folder: Path) -> list[Path]:
     return sorted(
-        {path.parent for place in (folder, folder / DISCARDED) for path in place.glob('*/*.mcap')}
+        {
+            path.parent
+            for place in (folder, folder / DISCARDED)
+            for name in ('*.mcap', SIDECAR)
+            for path in place.glob(f'*/{name}')
+        }
     )
 
 

@@ -12,6 +12,7 @@ from recorder.bag.mcap_reader import bag_file, read_facts, read_messages
 from recorder.capture import Capture
 from recorder.episode import discard, EpisodeRecorder, verify
 from recorder.facts import EndReason, EpisodeFacts, from_json, read_sidecar, SessionFacts
+from recorder.offload import offload
 from recorder.resume import read_history, recover
 from recorder.session import Kept
 from support.bags import joint_state, START_NS, STEP_NS, topic
@@ -87,3 +88,14 @@ def test_what_cannot_be_recovered_says_why(tmp_path: Path) -> None:
     bag = killed(tmp_path, 0)
     bag_file(bag).write_bytes(b'')
     assert 's1_op_e0000_0.mcap: ' in recover(bag).error
+
+
+def test_offloaded_episodes_still_count(tmp_path: Path) -> None:
+    for index in (0, 1):
+        verify(begin(tmp_path, index).close(START_NS, grade=Grade.PARTIAL))
+    before = read_history(tmp_path / 's1')
+    moved = offload(tmp_path / 's1/s1_op_e0001', str(tmp_path / 'disk'), free=True)
+    left = tmp_path / 's1/s1_op_e0001'
+    assert [path.name for path in left.iterdir()] == ['episode.json']
+    assert read_sidecar(left)['offloaded_to'] == moved.target
+    assert read_history(tmp_path / 's1') == before and before.attempts == 2

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
         if arguments.yes:
             shutil.rmtree(bag)
     output.line(
-        f'{len(bags)} cancelled bags '
+        f'{len(bags)} cancelled bag{"s" * (len(bags) != 1)} '
         + ('removed' if arguments.yes else 'would be removed with --yes')
     )
     output.document({'bags': [str(bag) for bag in bags], 'removed': arguments.yes})
