@@ -66,6 +66,10 @@ class WorkerLostError(CurationError):
     """Processes that worked on an item ended before their time, each time it was tried."""
 
 
+class RemoteError(CurationError):
+    """A URL holds nothing, can't be reached, or would be overwritten."""
+
+
 class ScenarioError(CurationError):
     """A scenario library, its results or an episode that it names is not as expected."""
 

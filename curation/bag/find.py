@@ -9,20 +9,21 @@ from pathlib import Path
 
 from curation.bag.files import STORAGE_SUFFIXES
 from curation.exceptions import BagError
+from curation.remote import local_path, Url
 from recorder.bag.metadata import FILE_NAME
 from recorder.episode import DISCARDED
 from recorder.resume import RECOVERED
 
 
-def find_bags(paths: Iterable[Path]) -> list[Path]:
-    """Return the bags that ``paths`` are or hold, in order of name.
+def find_bags(paths: Iterable[Path | Url]) -> list[Path]:
+    """Return the bags that ``paths`` are or hold, in order of name; a URL's are mirrored.
 
     A folder with a metadata.yaml or storage files is a bag; other folders are searched, but for
     hidden and discarded ones and torn bags that were rebuilt. Raises BagError for a path that is
     no bag and holds none.
     """
     found: list[Path] = []
-    for path in paths:
+    for path in map(local_path, paths):
         bags = list(_search(path))
         if not bags:
             raise BagError(f'{path}: expected a bag or a folder of bags, found none')

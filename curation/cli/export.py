@@ -10,6 +10,7 @@ from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 import re
+import shutil
 
 from curation.align.episode import Episode
 from curation.cli.exits import Exit
@@ -29,6 +30,7 @@ from curation.export.images import Shape
 from curation.export.scored import score_columns
 from curation.export.video import CODECS
 from curation.manifests.weights import options_from
+from curation.remote import path_or_url, require_free, staging_of, upload, Url
 from curation.scores.score import score_all
 
 
@@ -41,10 +43,20 @@ class Format(Enum):
     FRAMES = 'frames'
 
 
+# the file without which no reader takes it for an export
+_WHOLE = {
+    Format.LEROBOT: ('meta/info.json',),
+    Format.ROBOMIMIC: ('dataset.hdf5',),
+    Format.ZARR: ('.zgroup',),
+    Format.FRAMES: ('info.json',),
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_bags(parser)
-    parser.add_argument('--out', type=Path, required=True, help='folder to make')
+    parser.add_argument(
+        '--out', type=path_or_url, required=True, help='folder to make, or its URL')
     parser.add_argument(
         '--format', type=Format, choices=list(Format), default=Format.LEROBOT,
         metavar='{lerobot,robomimic,zarr,frames}', help='what to write (lerobot)')
@@ -99,11 +111,32 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
 
 def _export(
     arguments: argparse.Namespace, episodes: Sequence[Episode], advance: Advance
+) -> Path | Url:
+    if isinstance(arguments.out, Url):
+        return _export_to_url(arguments, arguments.out, episodes, advance)
+    return _export_to(arguments.out, arguments, episodes, advance)
+
+
+def _export_to_url(
+    arguments: argparse.Namespace, out: Url, episodes: Sequence[Episode], advance: Advance
+) -> Url:
+    whole = _WHOLE[arguments.format]
+    if arguments.append:
+        raise UsageError('--append: expected a folder of this machine, found a URL')
+    require_free(out, whole)
+    folder = staging_of(out)
+    shutil.rmtree(folder, ignore_errors=True)  # of an upload that was stopped
+    _export_to(folder, arguments, episodes, advance)
+    upload(folder, out, last=whole)
+    return out
+
+
+def _export_to(
+    out: Path, arguments: argparse.Namespace, episodes: Sequence[Episode], advance: Advance
 ) -> Path:
     def progress(what: str, done: int, total: int) -> None:
         advance(done, total, what)
 
-    out: Path = arguments.out
     width, height = arguments.size or (0, 0)
     shape = Shape(width, height, arguments.crop)
     arrays = ArrayOptions(shape, arguments.action)

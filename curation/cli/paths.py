@@ -17,6 +17,7 @@ from curation.bag.find import find_bags
 from curation.cli.output import Output
 from curation.exceptions import ManifestError, UsageError
 from curation.manifests.file import load, Manifest
+from curation.remote import local_path, path_or_url
 from curation.work import Executor, Failure, Kind, make_executor
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.loader import load_rig
@@ -27,7 +28,8 @@ _FEW = 8  # bags, for which starting processes takes longer than aligning
 def add_paths(parser: argparse.ArgumentParser) -> None:
     """Declare which bags."""
     parser.add_argument(
-        'paths', metavar='PATH', nargs='+', type=Path, help='bags or folders of bags'
+        'paths', metavar='PATH', nargs='+', type=path_or_url,
+        help='bags or folders of bags, or URLs of such'
     )
 
 
@@ -39,7 +41,7 @@ def add_bags(parser: argparse.ArgumentParser) -> None:
 
 def add_manifest(parser: argparse.ArgumentParser) -> None:
     """Declare the frozen list that chooses among the bags."""
-    parser.add_argument('--manifest', type=Path, help='only its episodes, in its order')
+    parser.add_argument('--manifest', type=path_or_url, help='only its episodes, in its order')
     parser.add_argument('--split', default='', help='of the manifest (all)')
 
 
@@ -50,7 +52,7 @@ def manifest_of(arguments: argparse.Namespace) -> Manifest | None:
         if getattr(arguments, 'split', ''):
             raise UsageError('--split: expected with --manifest')
         return None
-    manifest = load(path)
+    manifest = load(local_path(path))
     if not manifest.of(arguments.split):
         raise ManifestError(f"{path}: no episode in split '{arguments.split}'")
     return manifest
