@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from teleop_bridge.rig.schema import Rig, Role
+from teleop_bridge.sim.arms import arm_prefixes
 
 Parameter = str | bool | int | float | list[float] | list[str]
 
@@ -60,8 +61,14 @@ def cameras(rig: Rig) -> tuple[Process, ...]:
 
 
 def simulation(rig: Rig, *, tasks: str = '', seed: int = 0) -> tuple[Process, ...]:
-    """Return the simulated arm and its scripted operator."""
+    """Return the simulated arm and its scripted operator, or several arms without one."""
     parameters: dict[str, Parameter] = {'rig': rig.path, 'seed': seed}
+    prefixes = arm_prefixes(rig)
+    if len(prefixes) > 1:
+        return tuple(
+            Process('sim_arm', f'sim_arm_{prefix.rstrip("_")}', {**parameters, 'prefix': prefix})
+            for prefix in prefixes
+        )
     return (
         Process('sim_rig', 'sim_rig', parameters),
         Process('sim_operator', 'sim_operator', {**parameters, **_given(tasks=tasks)}),
