@@ -25,7 +25,7 @@ VERBS = {
     'demo': ('curation.cli.demo', 'run the whole line for real, on a simulated rig'),
     'info': ('curation.cli.info', 'say what bags hold, or in one line why one is unreadable'),
     'check': ('curation.cli.check', 'find what is wrong with bags or datasets'),
-    'rig': ('curation.cli.rig', 'draft a rig file from a bag, or check one'),
+    'rig': ('curation.cli.rig', 'draft a rig file from a bag, check one, or write its views'),
     'find-port': ('curation.cli.find_port', 'tell the name of a serial device by unplugging it'),
     'calibrate': ('curation.cli.calibrate', "calibrate a rig's servo arms, leader and follower"),
     'score': ('curation.cli.score', 'score episodes against each other'),
