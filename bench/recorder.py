@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs: CPU against the plain writers, memory, and messages lost, under two loads.
 
-Prints one row per load. The reference is what writing the same bytes costs the mcap library alone
-and, where it is installed, what `ros2 bag record` costs.
+Prints one row per load. The references: what receiving the same messages costs, what writing the
+same bytes costs the mcap library alone and, where it is installed, what `ros2 bag record` costs.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ CASES = {
     'stall': ('raw_cameras', 'joints_500'),  # in which the disk takes nothing for STALL_S
 }
 SECONDS = {'raw': 60.0, 'jpeg': 600.0, 'stall': 30.0}
+RECEIVING_S = 20.0
 STALL_S, STALL_SYNC = 3.0, 20  # at the twentieth sync, ten seconds in
 STALLING = Path(__file__).parents[1] / 'test/support/stalling_recorder.py'
 BATCH = 1000  # messages, at most 1 GB of raw images
@@ -196,6 +197,21 @@ def plain_mcap(bag: Path, output: Path) -> float:
     return spent + time.process_time() - before
 
 
+def receiving(case: str, folder: Path) -> float:
+    """Return the CPU seconds per second that receiving a case's messages alone takes."""
+    here = Path(__file__).parent
+    first, second = CASES[case]
+    with (
+        process(str(here / 'receiver.py'), first, second) as receiver,
+        process(str(here / 'load.py'), first, str(folder / 'c.npz')),
+        process(str(here / 'load.py'), second, str(folder / 'd.npz')),
+    ):
+        time.sleep(5.0)
+        before = cpu_s(receiver.pid)
+        time.sleep(RECEIVING_S)
+        return (cpu_s(receiver.pid) - before) / RECEIVING_S
+
+
 def rosbag2(case: str, seconds: float, folder: Path) -> float | None:
     """Return the CPU seconds of `ros2 bag record` for the same load; None where it is absent."""
     if shutil.which('ros2') is None:
@@ -245,6 +261,7 @@ def main() -> None:
             }
             row['plain_mcap_cpu_s'] = plain_mcap(folder / 'bags/s/s_e0000', folder / 'again.mcap')
             row['joints_read_share'] = joints_read_share(folder / 'bags/s/s_e0000')
+            row['receiving'] = receiving(case, folder)
             row['rosbag2_cpu_s'] = rosbag2(case, seconds, folder)
             rows.append(row)
     rclpy.shutdown()
@@ -253,7 +270,7 @@ def main() -> None:
         return
     print(
         f'{"load":6}{"seconds":>8}{"messages":>10}{"MB/s":>8}{"missing":>9}{"counted":>9}{"CPU":>7}'
-        f'{"MB RAM":>8}{"x mcap":>8}{"x rosbag2":>11}{"joints read":>13}'
+        f'{"receiving":>11}{"MB RAM":>8}{"x mcap":>8}{"x rosbag2":>11}{"joints read":>13}'
     )
     for row in rows:
         share = row['cpu_s'] / row['seconds']
@@ -263,7 +280,8 @@ def main() -> None:
         print(
             f'{row["case"]:6}{row["seconds"]:8.0f}{row["messages"]:10}'
             f'{row["bytes"] / row["seconds"] / 1e6:8.1f}'
-            f'{row["missing"]:9}{row["counted"]:9}{share:7.1%}{row["memory_mb"]:8.0f}'
+            f'{row["missing"]:9}{row["counted"]:9}{share:7.1%}{row["receiving"]:11.1%}'
+            f'{row["memory_mb"]:8.0f}'
             f'{row["cpu_s"] / row["plain_mcap_cpu_s"]:8.2f}{against:>11}'
             f'{row["joints_read_share"]:13.1%}'
         )
