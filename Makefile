@@ -1,7 +1,7 @@
 # Every target sets up what it needs first (scripts/run), and is quick where nothing changed.
 # PYTHON=/path/to/python3 names an interpreter; ARGS go to pytest or to the program.
 
-.PHONY: demo test test-faults lint setup lock check-lerobot clean clean-environments
+.PHONY: demo test test-faults lint setup lock check-lerobot check-robomimic clean clean-environments
 
 demo: ; @scripts/run flywheel demo $(ARGS)
 
@@ -24,6 +24,9 @@ lock: ; @scripts/lock
 
 # loads a demo's LeRobot dataset with the real lerobot: make check-lerobot DATASET=FOLDER BAGS=FOLDER
 check-lerobot: ; @scripts/check_lerobot $(DATASET) $(BAGS)
+
+# reads the robomimic export with robomimic's own dataset class
+check-robomimic: ; @scripts/check_robomimic
 
 clean: ; rm -rf .colcon build *.egg-info
 

@@ -17,15 +17,12 @@ from torch.utils.data import DataLoader
 from curation.align.episode import Episode
 from curation.align.load import load_episodes
 from curation.bag.find import find_bags
+from curation.export.features import columns
 from teleop_bridge.exceptions import FlywheelError
 
 CHECKED_FRAMES = 9          # of each episode and camera, first and last among them
 WORST_PSNR_DB = 25.0        # a lossy codec stays far above it, another frame's place far below
 WORST_DEPTH_MM = 5.0
-EXACT = {
-    'observation.state': 'state', 'action': 'action', 'human_proposal': 'human',
-    'policy_proposal': 'policy', 'timestamp_ns': 'grid_ns', 'authority': 'authority',
-}
 
 
 class DifferenceError(Exception):
@@ -50,14 +47,15 @@ def compare(dataset: LeRobotDataset, episode: Episode, row: dict[str, Any]) -> i
     times = np.asarray(table['timestamp'], np.float64)
     if np.abs(times - np.arange(len(episode)) / dataset.fps).max() > dataset.tolerance_s:
         raise DifferenceError(f'{episode.name}: timestamps leave the {dataset.fps} Hz grid')
-    for column, attribute in EXACT.items():
-        expected = getattr(episode, attribute)
-        if column not in dataset.features or expected is None:
-            continue
-        found = np.asarray(table[column])
-        nan = found.dtype.kind == 'f'
-        if not np.array_equal(found, expected.astype(found.dtype), equal_nan=nan):
-            raise DifferenceError(f'{episode.name}: {column} is not what its bag aligns to')
+    for name, column in columns(episode).items():
+        found = np.asarray(table[name])
+        if column.dtype == 'string':
+            same = found.tolist() == column.values.tolist()
+        else:
+            expected = np.asarray(column.values, column.dtype).reshape(found.shape)
+            same = np.array_equal(found, expected, equal_nan=found.dtype.kind == 'f')
+        if not same:
+            raise DifferenceError(f'{episode.name}: {name} is not what its bag aligns to')
     chosen = np.unique(np.linspace(0, len(episode) - 1, CHECKED_FRAMES).astype(int))
     for i in chosen:
         _compare_item(dataset[int(first + i)], episode, int(i), dataset)
@@ -99,6 +97,18 @@ def _compare_depth(shown: np.ndarray, episode: Episode, camera: str, i: int) -> 
         raise DifferenceError(f'{episode.name}: {camera} depth {i} is off by {worst:.1f} mm')
 
 
+def _filter(dataset: LeRobotDataset, root: Path) -> None:
+    """Select episodes by one of our columns, as lerobot does."""
+    grade = dataset.meta.episodes[0]['grade']
+    expected = [i for i, row in enumerate(dataset.meta.episodes) if row['grade'] == grade]
+    some = LeRobotDataset(
+        'local/checked', root=root, video_backend='pyav',
+        episode_filter=lambda row: row['grade'] == grade)
+    if some.num_episodes != len(expected):
+        raise DifferenceError(f"episode_filter on grade '{grade}': {some.num_episodes} episodes")
+    print(f"episode_filter: {len(expected)} of {dataset.num_episodes} with grade '{grade}'")
+
+
 def main() -> int:
     """Load, compare, and read one pass of shuffled batches as a trainer does."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -119,6 +129,7 @@ def main() -> int:
                 raise DifferenceError(f"{arguments.bags}: no bag has the content of {row['bag']}")
             frames += compare(dataset, episode, row)
             print(f'{episode.name}: {len(episode)} frames as aligned from its bag')
+        _filter(dataset, arguments.dataset)
         batches = DataLoader(dataset, batch_size=8, shuffle=True, num_workers=2)
         shape = next(iter(batches))['observation.state'].shape
     except (DifferenceError, FlywheelError) as error:

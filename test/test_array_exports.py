@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 import json
+import os
 from pathlib import Path
 
 import h5py
@@ -68,6 +69,32 @@ def test_robomimic_has_every_value_and_pixel(tmp_path: Path) -> None:
             assert demo['dones'][:].nonzero()[0].tolist() == [len(episode) - 1]
             images = np.stack([picture(i) for i in range(len(episode))])
             assert np.array_equal(demo['obs/front_image'], images)
+            assert np.array_equal(demo['next_obs/front_image'][:-1], images[1:])
+            assert np.array_equal(demo['next_obs/joint_positions'][-1], episode.state[-1])
+            assert demo['next_obs/front_image'].is_virtual
+
+
+@pytest.mark.skipif(
+    'ROBOMIMIC' not in os.environ, reason='robomimic is not installed: make check-robomimic')
+def test_robomimic_s_own_dataset_class_reads_what_the_episodes_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(os.environ['ROBOMIMIC'])
+    from robomimic.utils.dataset import SequenceDataset
+    import robomimic.utils.obs_utils as obs_utils
+
+    path = export_robomimic(EPISODES, tmp_path / 'out')
+    obs_utils.initialize_obs_utils_with_obs_specs(
+        {'obs': {'low_dim': ['joint_positions'], 'rgb': ['front_image']}})
+    dataset = SequenceDataset(
+        str(path), ('joint_positions', 'front_image'), ('actions', 'rewards', 'dones'),
+        frame_stack=2, seq_length=5, filter_by_attribute='train')
+    assert len(dataset) == 73 and dataset.n_demos == 2
+    for index, (episode, i) in ((0, (EPISODES[0], 0)), (50, (EPISODES[1], 10))):
+        item = dataset[index]
+        assert np.array_equal(item['actions'][1:], episode.action[i:i + 5])
+        assert np.array_equal(item['obs']['joint_positions'][1:], episode.state[i:i + 5])
+        assert np.array_equal(item['obs']['front_image'][1:], [picture(i + k) for k in range(5)])
 
 
 def test_a_failure_is_not_rewarded(tmp_path: Path) -> None:

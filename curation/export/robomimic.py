@@ -59,6 +59,7 @@ def export_robomimic(
             for number, episode in enumerate(episodes):
                 demo = data.create_group(f'demo_{number}')
                 _write(demo, episode, options)
+                _link_next(h5py, demo)
                 progress(episode.name, number + 1, len(episodes))
             names = [f'demo_{number}' for number in range(len(episodes))]
             file['mask/train'] = np.array(names, dtype='S')
@@ -101,6 +102,18 @@ def _write(demo: Any, episode: Episode, options: ArrayOptions) -> None:
                     compression='lzf',
                 )
             stored[i] = image
+
+
+def _link_next(h5py: Any, demo: Any) -> None:
+    """Let ``next_obs``, which robomimic's loader wants, show ``obs`` one sample on; no copies."""
+    demo.create_group('next_obs')
+    for name, stored in list(demo['obs'].items()):
+        m = len(stored)
+        source = h5py.VirtualSource('.', stored.name, stored.shape, stored.dtype)
+        layout = h5py.VirtualLayout(stored.shape, stored.dtype)
+        layout[:m - 1] = source[1:]
+        layout[m - 1:] = source[m - 1:]
+        demo.create_virtual_dataset(f'next_obs/{name}', layout)
 
 
 def _verify(demo: Any, episode: Episode, options: ArrayOptions) -> None:
