@@ -19,7 +19,7 @@ from recorder.facts import EndReason, SessionFacts, software_version, write_sess
 from recorder.gate import disk_faults, DiskState, Fault, stream_faults
 from recorder.options import Outcome, RecorderOptions, Status
 from recorder.session import Due, Kept, Session
-from recorder.timesync import kernel_sync
+from recorder.timesync import daemon_state, kernel_sync
 from teleop_bridge.clock import NANOSECONDS, SessionClock
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.tasks import Task
@@ -53,6 +53,7 @@ class Controller:
         self.names = names or {stream.name: stream.topic for stream in options.rig.streams}
         self._verifying: list[threading.Thread] = []
         self._calibrations = calibration_digests(options.rig)
+        self._clock_daemons = daemon_state()
 
     def faults(self) -> list[Fault]:
         """Return what keeps the session from being armed."""
@@ -120,7 +121,7 @@ class Controller:
             policy_checkpoint=checkpoint,
             start_ns=now,
             note=note,
-            extra={'clock_sync': dict(kernel_sync())},
+            extra={'clock_sync': {**kernel_sync(), **self._clock_daemons}},
         )
         files = {
             'rig': self.options.rig.text,

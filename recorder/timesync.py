@@ -8,11 +8,19 @@ from collections import deque
 from collections.abc import Mapping
 import ctypes
 from dataclasses import dataclass
+from pathlib import Path
+import subprocess
+from typing import Any
 
 import numpy as np
 
 _UNSYNCHRONISED = 0x0040  # STA_UNSYNC of adjtimex(2)
 _NANO = 0x2000  # STA_NANO
+_TRACKING_SECONDS = ('last_offset', 'rms_offset', 'root_delay', 'root_dispersion')
+_TRACKING = (  # the columns of chronyc -c tracking, see chronyc(1)
+    'reference', 'address', 'stratum', 'time', 'system_offset', 'last_offset', 'rms_offset',
+    'frequency', 'residual', 'skew', 'root_delay', 'root_dispersion', 'interval', 'leap',
+)  # fmt: skip
 WINDOW = 64  # exchanges that an estimate looks back on
 _FIT_LEAST = 8  # exchanges, and
 _FIT_SPAN_NS = 5_000_000_000  # span, from which drift can be told
@@ -50,6 +58,32 @@ def kernel_sync() -> Mapping[str, int | bool]:
         'estimated_error_ns': timex.esterror * 1000,
         'maximum_error_ns': timex.maxerror * 1000,
     }
+
+
+def daemon_state(*, ptp: Path = Path('/sys/class/ptp')) -> dict[str, Any]:
+    """Return what is known of who disciplines the clock: chrony's tracking, PTP hardware clocks.
+
+    Empty where neither is present. It asks a program: once per session is enough.
+    """
+    state: dict[str, Any] = {}
+    if clocks := sorted(path.read_text().strip() for path in ptp.glob('*/clock_name')):
+        state['ptp_clocks'] = clocks
+    try:
+        done = subprocess.run(
+            ['chronyc', '-n', '-c', 'tracking'], capture_output=True, text=True, timeout=2.0
+        )
+    except (OSError, subprocess.SubprocessError):
+        return state
+    fields = done.stdout.strip().split(',')
+    if done.returncode == 0 and len(fields) == len(_TRACKING):
+        told = dict(zip(_TRACKING, fields, strict=True))
+        state['chrony'] = {
+            'server': told['address'] or told['reference'],
+            'stratum': int(told['stratum']),
+            'leap': told['leap'],
+            **{f'{key}_ns': round(float(told[key]) * 1e9) for key in _TRACKING_SECONDS},
+        }
+    return state
 
 
 @dataclass(frozen=True)

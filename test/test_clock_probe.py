@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from recorder.timesync import ClockProbe, Exchange, kernel_sync
+from recorder.timesync import ClockProbe, daemon_state, Exchange, kernel_sync
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -62,3 +64,33 @@ def test_kernel_tells_of_this_machine() -> None:
         pytest.skip('adjtimex is not allowed here')
     assert set(state) == {'synchronised', 'offset_ns', 'estimated_error_ns', 'maximum_error_ns'}
     assert state['maximum_error_ns'] >= 0
+
+
+def test_chrony_and_ptp_clocks_are_told_where_present(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a chronyc that prints what version 4.3 does."""
+    monkeypatch.setenv('PATH', str(tmp_path))
+    assert daemon_state(ptp=tmp_path / 'absent') == {}
+    (tmp_path / 'ptp/ptp0').mkdir(parents=True)
+    (tmp_path / 'ptp/ptp0/clock_name').write_text('igb\n')
+    chronyc = tmp_path / 'chronyc'
+    chronyc.write_text(
+        '#!/bin/sh\necho 0A000001,10.0.0.1,3,1796097231.2,0.000001,-0.000002,0.000015,'
+        '-12.5,0.001,0.02,0.0004,0.0001,64.2,Normal\n'
+    )
+    chronyc.chmod(0o755)
+    assert daemon_state(ptp=tmp_path / 'ptp') == {
+        'ptp_clocks': ['igb'],
+        'chrony': {
+            'server': '10.0.0.1',
+            'stratum': 3,
+            'leap': 'Normal',
+            'last_offset_ns': -2000,
+            'rms_offset_ns': 15000,
+            'root_delay_ns': 400000,
+            'root_dispersion_ns': 100000,
+        },
+    }
+    chronyc.write_text('#!/bin/sh\necho 506 Cannot talk to daemon\nexit 1\n')
+    assert daemon_state(ptp=tmp_path / 'absent') == {}
