@@ -25,7 +25,7 @@ from curation.scores.rules import load_rules
 from support.collection import Done, in_corner, plan, POLICIES, record, SKILLS, TIRELESS
 from teleop_bridge.vocabulary import Grade, SessionKind
 
-pytestmark = pytest.mark.faults  # minutes of simulation
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]  # minutes of simulation
 
 COPIES = 4
 SUCCESSES = (Grade.SUCCESS_FIRST_TRY, Grade.SUCCESS_AFTER_RETRIES)

@@ -47,3 +47,9 @@ def test_gains_by_trees_are_those_of_comparing_all() -> None:
     points = np.random.default_rng(3).normal(size=(500, 3))
     brute = [np.min(np.linalg.norm(points[:i] - points[i], axis=1)) for i in range(1, 500)]
     assert np.allclose(gains(points)[1:], brute)
+
+
+def test_what_is_not_known_has_no_gain_and_is_near_to_nothing() -> None:
+    found = gains(np.array([[0.0], [np.nan], [2.0], [0.0]]))
+    assert np.isnan(found[:2]).all()
+    assert found[2:].tolist() == [2.0, 0.0]

@@ -49,7 +49,7 @@ def test_each_episode_has_a_row_and_a_page_with_its_frames(tmp_path: Path) -> No
     told: list[tuple[int, int]] = []
     index = write_report(episodes, tmp_path / 'out', progress=lambda *done: told.append(done))
     page = Page(index)
-    rows = json.loads(page.texts['data'])
+    rows = json.loads(page.texts['data'])['rows']
     assert [row['name'] for row in rows] == ['e0', 'e1', 'e2']
     assert told == [(1, 3), (2, 3), (3, 3)]
     for row in rows:
@@ -68,7 +68,7 @@ def test_findings_stand_with_their_episode(tmp_path: Path) -> None:
     episodes = [make_episode(name='good'), make_episode(name='bad', seed=1)]
     gap = Finding('gap', Severity.ERROR, 'bad', 'front', 0, 1, 2.0, 1.0, '<b>a gap</b>', 'look')
     index = write_report(episodes, tmp_path / 'out', findings=[gap])
-    rows = json.loads(Page(index).texts['data'])
+    rows = json.loads(Page(index).texts['data'])['rows']
     assert [row['errors'] for row in rows] == [0, 1]
     good, bad = ((index.parent / row['page']).read_text() for row in rows)
     assert '&lt;b&gt;a gap&lt;/b&gt;' in bad
@@ -92,7 +92,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     assert Page(hostile).count('script') == Page(plain).count('script')
     (page,) = (tmp_path / 'hostile' / 'episodes').iterdir()
     assert Page(page).count('script') == 3
-    assert json.loads(Page(hostile).texts['data'])[0]['operator'] == HOSTILE
+    assert json.loads(Page(hostile).texts['data'])['rows'][0]['operator'] == HOSTILE
 
 
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:

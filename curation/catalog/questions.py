@@ -176,6 +176,9 @@ def starts(connection: Connection, asked: Asked) -> Answer:
     rows = []
     for (task, _, basis), found in sorted(_initial(connection, asked).items()):
         points = np.frombuffer(b''.join(found), '<f8').reshape(len(found), -1)
+        points = points[np.isfinite(points).all(axis=1)]
+        if not len(points):
+            continue
         centres, _ = farthest_point_order(points, asked.count)
         distance, nearest = cKDTree(points[centres]).query(points)
         for index, centre in enumerate(centres):
@@ -240,13 +243,16 @@ def review(connection: Connection, asked: Asked) -> Answer:
     why: dict[tuple[str, str], list[str]] = defaultdict(list)
     flagged = select(e.id, e.path, f.message).join(FINDINGS, f.episode_id == e.id)
     for key_id, path, message in connection.execute(
-        _narrow(connection, flagged.where(f.severity != 'note'), asked)
+        _narrow(connection, flagged.where(f.severity != 'note', e.verdict == ''), asked)
     ):
         why[key_id, path].append(message)
-    ungraded = select(e.id, e.path).where(e.grade.in_(('', Grade.PARTIAL.value)))
+    ungraded = select(e.id, e.path).where(
+        e.grade.in_(('', Grade.PARTIAL.value)), e.verdict == ''
+    )
     for key_id, path in connection.execute(_narrow(connection, ungraded, asked)):
         why[key_id, path].append('has no grade, or was done in part')
-    unnamed = select(e.id, e.path).join(INTERVENTIONS, i.episode_id == e.id).where(i.kind == '')
+    unnamed = select(e.id, e.path).join(INTERVENTIONS, i.episode_id == e.id)
+    unnamed = unnamed.where(i.kind == '', e.verdict == '')
     for key_id, path in connection.execute(_narrow(connection, unnamed.distinct(), asked)):
         why[key_id, path].append('an intervention has no reason yet')
     return answer(

@@ -25,8 +25,16 @@ from curation.checks.finding import Finding, Severity
 from curation.export.staging import staged
 from curation.report.curves import curves
 from curation.report.frames import key_frames
+from curation.report.overview import (
+    found_by_check,
+    intervention_reasons,
+    next_starts,
+    people,
+    places_in_sessions,
+)
 from curation.scores.score import Score, score_all
 from curation.scores.verdict import judge, Judgement
+from teleop_bridge.rig.tasks import Tasks
 
 Progress = Callable[[int, int], None]
 
@@ -37,19 +45,22 @@ def write_report(
     *,
     scores: Sequence[Score] | None = None,
     findings: Sequence[Finding] = (),
+    tasks: Tasks | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write a report on episodes, in the order in which they were recorded; return its index.
 
-    ``findings`` are those of the checks, each of the episode that it names.
+    ``findings`` are those of the checks, each of the episode that it names; ``tasks`` say where
+    objects may lie, so that the map can show what to collect next.
     ``progress`` is told the number of pages done and their total. Raises ExportError where the
     folder exists or can't be written; then nothing is left of it.
     """
     scores = score_all(episodes) if scores is None else scores
     judgements = [judge(score, scores) for score in scores]
+    places = places_in_sessions(scores)
     rows = [
         {
-            **_row(number, score, judgement),
+            **_row(number, score, judgement, places[number]),
             'errors': _count(findings, score.name, Severity.ERROR),
             'warnings': _count(findings, score.name, Severity.WARNING),
         }
@@ -63,12 +74,19 @@ def write_report(
             (folder / row['page']).write_text(page, encoding='utf-8')
             if progress:
                 progress(number + 1, len(episodes))
-        index = _render('index.html', **_index(scores, rows))
+        content = {
+            **_index(scores, rows),
+            'reasons': intervention_reasons(episodes, rows),
+            'checks': found_by_check(findings, rows),
+            'people': people(scores),
+            'next': next_starts(episodes, scores, tasks),
+        }
+        index = _render('index.html', **content)
         (folder / 'index.html').write_text(index, encoding='utf-8')
     return out / 'index.html'
 
 
-def _row(number: int, score: Score, judgement: Judgement) -> dict[str, Any]:
+def _row(number: int, score: Score, judgement: Judgement, place: int) -> dict[str, Any]:
     """Return what tables and plots show of one episode."""
     initial = [float(value) for value in score.initial[:2]]
     return {
@@ -80,6 +98,7 @@ def _row(number: int, score: Score, judgement: Judgement) -> dict[str, Any]:
         'location': score.location,
         'operator': score.operator_id,
         'session': score.session_id,
+        'place': place,
         'grade': score.grade or 'ungraded',
         'verdict': judgement.verdict.value,
         'reasons': list(judgement.reasons),

@@ -74,10 +74,15 @@ def places(task: Task) -> Points:
     return np.concatenate([corners, grid[hull.find_simplex(grid) >= 0]])
 
 
-def start_poses(rig: Rig) -> Points:
-    """Return start poses (c, n) that fill the joint limits evenly, by a Sobol sequence."""
+def start_poses(rig: Rig, known: Points) -> Points:
+    """Return start poses (c, n) that fill the joint limits evenly, by a Sobol sequence.
+
+    A joint without limits is thought to reach what known poses (k, n) reached.
+    """
     low = np.array([joint.lower for joint in rig.joints], float)
     high = np.array([joint.upper for joint in rig.joints], float)
+    low = np.where(np.isfinite(low), low, known.min(axis=0))
+    high = np.where(np.isfinite(high), high, known.max(axis=0))
     unit = qmc.Sobol(len(low), scramble=False).random_base2(_POSES_LOG2)
     poses: Points = low + (high - low) * (_MARGIN + (1 - 2 * _MARGIN) * unit)
     return poses
@@ -88,13 +93,17 @@ def collect_next(
 ) -> list[Proposal]:
     """Propose count starts beside initial states (n, d) of one task, emptiest region first.
 
+    States that are not known are left out; without any there is no proposal.
     basis is that of ``initial_state``: object places on the mat, else poses of the robot.
     """
+    initial = initial[np.isfinite(initial).all(axis=1)]
+    if not len(initial):
+        return []
     locations: Sequence[Location] = ()
     if basis.startswith('object') and task is not None and len(candidates := places(task)):
         known, locations = initial[:, :2], task.locations
     else:
-        known, candidates = initial, start_poses(rig)
+        known, candidates = initial, start_poses(rig, initial)
     return [
         Proposal(
             tuple(float(value) for value in candidates[pick]),

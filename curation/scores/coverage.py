@@ -33,8 +33,14 @@ def initial_state(episode: Episode) -> tuple[str, Points]:
 def gains(points: Points) -> NDArray[np.float64]:
     """Return the distance of each of the points (k, d) to the nearest earlier one; first NaN.
 
-    Halves are compared by a tree of the earlier one: k log^2 k instead of k^2.
+    Halves are compared by a tree of the earlier one: k log^2 k instead of k^2. A point that is not
+    known has no gain and is near to nothing.
     """
+    known = np.isfinite(points).all(axis=1)
+    if not known.all():
+        told = np.full(len(points), math.nan)
+        told[known] = gains(points[known])
+        return told
     found = np.full(len(points), math.inf)
 
     def solve(begin: int, end: int) -> None:
