@@ -101,6 +101,16 @@ def test_machine_and_last_score() -> None:
         assert part in text, part
 
 
+def test_a_recorder_that_is_gone_is_not_shown_as_recording() -> None:
+    well = shown(replace(STATE, silent_s=2.0))
+    assert 'RECORDING' in well and 'NO RECORDER' not in well
+    gone = shown(replace(STATE, silent_s=5.0))
+    assert 'NO RECORDER' in gone and 'not heard of for 5 s' in gone and 'session_id:=s7' in gone
+    assert 'RECORDING' not in gone and 'success, first try' not in gone
+    arming = replace(STATE, state=SessionState.IDLE, silent_s=5.0)
+    assert 'NO RECORDER' not in shown(arming)
+
+
 def test_answers_and_notes_are_shown() -> None:
     text = shown(replace(STATE, answer='not armed: state is silent', refused=True, note='slip'))
     assert 'not armed: state is silent' in text and 'note: slip' in text

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from teleop_bridge.vocabulary import SessionState
 
+PATIENCE_S, ARMING_PATIENCE_S = 4.0, 12.0
+
 
 @dataclass(frozen=True)
 class StreamRow:
@@ -49,6 +51,7 @@ class ConsoleState:
     done: int = 0
     target: int = 0
     elapsed_s: float = 0.0
+    silent_s: float = 0.0  # since the recorder was last heard of
     limit_s: float = 0.0
     messages: int = 0
     lost: int = 0
@@ -63,6 +66,12 @@ class ConsoleState:
     answer: str = ''
     refused: bool = False
     note: str | None = None  # being typed, None while not
+
+    @property
+    def gone(self) -> bool:
+        """Tell whether the recorder seems gone: it is heard of each second unless it arms."""
+        patience = PATIENCE_S if self.state is SessionState.RECORDING else ARMING_PATIENCE_S
+        return self.connected and self.silent_s > patience
 
     @property
     def left_s(self) -> float | None:

@@ -33,7 +33,19 @@ _CLOCK_STEP_NS = 20_000_000  # the wall clock this far off the session's is wort
 
 def screen(state: ConsoleState) -> RenderableType:
     """Return the whole screen."""
+    if state.gone:
+        return Group(_gone(state), _machine(state), _keys(state))
     return Group(_head(state), _next(state), _streams(state), _machine(state), _keys(state))
+
+
+def _gone(state: ConsoleState) -> RenderableType:
+    body = Text(' NO RECORDER ', style='bold reverse red')
+    body.append(
+        f'  not heard of for {state.silent_s:.0f} s: nothing is being recorded. Start it again '
+        f'with session_id:={state.session_id}: it saves what was recorded and the session goes on.',
+        style='red',
+    )
+    return Panel(body, title=state.session_id or 'recorder', title_align='left')
 
 
 def _head(state: ConsoleState) -> RenderableType:
@@ -128,7 +140,7 @@ def _machine(state: ConsoleState) -> RenderableType:
 def _keys(state: ConsoleState) -> RenderableType:
     line = Text()
     for command in COMMANDS:
-        if state.state in command.states:
+        if state.state in command.states and not state.gone:
             line.append(f' {command.key} ', style='reverse')
             line.append(f' {command.label}  ')
     for key, label in ((NOTE, 'note'), (QUIT, 'leave the console')):

@@ -74,6 +74,7 @@ class ConsoleNode(Node):
         for key in pressed():
             self._key(key)
         self._state.elapsed_s += _REFRESH_S
+        self._state.silent_s += _REFRESH_S
         self._live.update(screen(self._state), refresh=True)
 
     def _key(self, key: str) -> None:
@@ -113,6 +114,7 @@ class ConsoleNode(Node):
     def _on_status(self, message: EpisodeStatus) -> None:
         state = self._state
         state.connected = True
+        state.silent_s = 0.0
         state.state = SessionState(message.state)
         state.kind = message.session_kind
         for name in (
