@@ -42,7 +42,7 @@ def _gone(state: ConsoleState) -> RenderableType:
     body = Text(' NO RECORDER ', style='bold reverse red')
     body.append(
         f'  not heard of for {state.silent_s:.0f} s: nothing is being recorded. Start it again '
-        f'with session_id:={state.session_id}: it saves what was recorded and the session goes on.',
+        f'with session_id:={state.session_id}: it saves what was recorded, the session goes on.',
         style='red',
     )
     return Panel(body, title=state.session_id or 'recorder', title_align='left')
