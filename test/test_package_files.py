@@ -48,8 +48,8 @@ def third_party(folder: str) -> set[str]:
 def ros_packages() -> set[str]:
     """Return the modules of ROS 2 that the code imports, wherever they come from."""
     names = {name for folder in PACKAGES for name in third_party(folder)}
-    known = {'ament_index_python', 'launch', 'launch_ros', 'rclpy', 'rosbag2_py',
-             'rosidl_runtime_py', 'tf2_ros'}
+    known = {'ament_index_python', 'cv_bridge', 'launch', 'launch_ros', 'message_filters',
+             'rclpy', 'rosbag2_py', 'rosidl_runtime_py', 'tf2_ros'}
     return {name for name in names if name in known or name.endswith(('_msgs', '_interfaces'))
             or name == 'std_srvs'}
 

@@ -9,17 +9,19 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import Image, JointState
+from sensor_msgs.msg import CompressedImage, Image, JointState
 
-from teleop_bridge.exceptions import FlywheelError, RigError
+from teleop_bridge.exceptions import RigError
+from teleop_bridge.nodes.pictures import make_pictures
 
 _TYPES = {
     'geometry_msgs/msg/PoseStamped': PoseStamped,
     'geometry_msgs/msg/WrenchStamped': WrenchStamped,
+    'sensor_msgs/msg/CompressedImage': CompressedImage,
     'sensor_msgs/msg/Image': Image,
     'sensor_msgs/msg/JointState': JointState,
 }
-_RGB_ORDER = {'rgb8': slice(None), 'bgr8': slice(None, None, -1)}
+_PICTURES = make_pictures()
 
 
 def message_type(name: str) -> type:
@@ -35,8 +37,8 @@ def to_value(message: Any) -> NDArray[Any]:
     A pose is x, y, z, qx, qy, qz, qw; a wrench is force, then torque; joints give their efforts.
     Raises FlywheelError for an image in another encoding.
     """
-    if isinstance(message, Image):
-        return _pixels(message)
+    if isinstance(message, (Image, CompressedImage)):
+        return _PICTURES.rgb(message)
     if isinstance(message, PoseStamped):
         p, q = message.pose.position, message.pose.orientation
         return np.array([p.x, p.y, p.z, q.x, q.y, q.z, q.w])
@@ -44,12 +46,3 @@ def to_value(message: Any) -> NDArray[Any]:
         f, t = message.wrench.force, message.wrench.torque
         return np.array([f.x, f.y, f.z, t.x, t.y, t.z])
     return np.array(message.effort, dtype=np.float64)
-
-
-def _pixels(message: Image) -> NDArray[np.uint8]:
-    if message.encoding not in _RGB_ORDER:
-        expected = ' or '.join(_RGB_ORDER)
-        raise FlywheelError(f"expected an image encoded as {expected}, found '{message.encoding}'")
-    rows = np.frombuffer(message.data, np.uint8).reshape(message.height, message.step)
-    pixels = rows[:, : 3 * message.width].reshape(message.height, message.width, 3)
-    return pixels[:, :, _RGB_ORDER[message.encoding]]

@@ -18,6 +18,7 @@ from teleop_bridge.exceptions import FlywheelError, JointError, RigError
 from teleop_bridge.joints import JointMerger
 from teleop_bridge.nodes.convert import to_joint_state, to_ns
 from teleop_bridge.nodes.health import Health, Report
+from teleop_bridge.nodes.matching import make_matcher
 from teleop_bridge.nodes.observing import message_type, to_value
 from teleop_bridge.nodes.parameters import declare, declare_rig
 from teleop_bridge.nodes.qos import LATCHED, SENSOR, STREAM
@@ -68,18 +69,36 @@ class PolicyNode(Node):
     def _subscribe(self, rig: Rig) -> None:
         for stream in rig.by_role(Role.STATE):
             self.create_subscription(JointState, stream.topic, self._on_state, SENSOR)
+        slop_ms = declare(
+            self,
+            'slop_ms',
+            50.0,
+            'how far apart the stamps of inputs that are looked at together may be, ms',
+            low=1.0,
+            high=1000.0,
+        )
+        matcher = make_matcher(self._policy.inputs, slop_ns=round(slop_ms * 1e6))
         for name in self._policy.inputs:
             stream = rig.stream(name)
 
             def on_input(message: Any, name: str = name) -> None:
-                try:
-                    self._values[name] = to_value(message)
-                except FlywheelError as error:
-                    self._refusals.add(name, error)
-                    return
-                self._stamps[name] = to_ns(message.header.stamp)
+                matched = matcher.add(name, message, to_ns(message.header.stamp))
+                if matched is not None:
+                    self._look(matched)
 
             self.create_subscription(message_type(stream.type), stream.topic, on_input, SENSOR)
+
+    def _look(self, matched: dict[str, Any]) -> None:
+        """Take one set of inputs that belong together, or none of it."""
+        values = {}
+        for name, message in matched.items():
+            try:
+                values[name] = to_value(message)
+            except FlywheelError as error:
+                self._refusals.add(name, error)
+                return
+        self._values = values
+        self._stamps = {name: to_ns(message.header.stamp) for name, message in matched.items()}
 
     def _on_state(self, message: JointState) -> None:
         try:
