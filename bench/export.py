@@ -90,6 +90,10 @@ def _loaders(console: Console, work: Path, codec: str) -> None:
         told = (f'{rate:.0f}', f'{rate / best:.2f}') if isinstance(rate, float) else (str(rate),)
         table.add_row(name, *told)
     console.print(table)
+    manifest = _run('manifest', work, codec)
+    console.print(
+        f'opening a manifest of {manifest["episodes"]} episodes: {manifest["wall_s"]:.2f} s, '
+        f'{manifest["cpu_s"]:.2f} s CPU')
     console.print(f'frames export: {frames["cpu_s"]:.1f} s CPU, {frames["bytes"] / 1e6:.0f} MB')
 
 

@@ -31,6 +31,7 @@ from curation.export.frames import export_frames  # noqa: E402
 from curation.export.images import Shape, shaped_frames  # noqa: E402
 from curation.export.lerobot import export_lerobot, LeRobotOptions  # noqa: E402
 from curation.export.video import CODECS, mp4, read_frames, TICKS_PER_FRAME  # noqa: E402
+from curation.manifests.file import Entry, load, Manifest, save  # noqa: E402
 
 FPS = 30
 WINDOW = 16          # actions
@@ -221,6 +222,26 @@ def videos(work: Path, codec: str) -> dict[str, Any]:
     return {'sequential': count / sequential.cpu, 'random': count / at_random.cpu}
 
 
+def manifest(work: Path, _codec: str) -> dict[str, Any]:
+    """Open a manifest of 100,000 episodes."""
+    path = work / 'hundred_thousand.json'
+    if not path.exists():
+        save(Manifest('large', {}, tuple(_entry(i) for i in range(100_000))), path)
+    clock = Clock()
+    with clock:
+        found = len(load(path).episodes)
+    return clock.result(episodes=found, bytes=path.stat().st_size)
+
+
+def _entry(i: int) -> Entry:
+    key = f'{i:064x}'
+    session = f'd{i // 100:04d}_op{i % 7}'
+    return Entry(
+        id=key, split='train', weight=1.0, name=f'{session}_e{i % 100:04d}', task='pick_place',
+        grade='success_first_try', operator=f'op{i % 7}', session=session, rig='bench',
+        checkpoint='', source='demonstration', cluster=key)
+
+
 def _per_second(dataset: Any, seconds: float = 8.0) -> float:
     """Return items per CPU second, in random order, after the first ten."""
     order = np.random.default_rng(0).permutation(len(dataset))
@@ -256,6 +277,7 @@ def _bytes(folder: Path) -> int:
 CASES: dict[str, Callable[[Path, str], dict[str, Any]]] = {
     'ours': ours, 'reading': reading, 'floor': floor, 'lerobot': lerobot, 'frames': frames_export,
     'windows': windows, 'lerobot_windows': lerobot_windows, 'videos': videos,
+    'manifest': manifest,
 }
 
 if __name__ == '__main__':
