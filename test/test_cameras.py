@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -109,3 +110,93 @@ def test_a_matrix_of_another_size_is_named(tmp_path: Path) -> None:
     path.write_text(CALIBRATION.replace('600, 240, 0, 0, 1]}', '600, 240]}'))
     with pytest.raises(RigError, match='camera_matrix.data: expected 9 numbers, found 6'):
         load_calibration(path)
+
+
+class Kernel:
+    """What a driver answers, in linuxpy's own structures: frames by time, profiles, a plug."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        video = pytest.importorskip(
+            'linuxpy.video.device', reason='linuxpy (pip install linuxpy) is not installed'
+        )
+        from linuxpy.video import raw
+
+        self._video, self._raw = video, raw
+        self.io = self.select = self.info = self
+        self.frames: list[tuple[int, int, bytes]] = []
+        self.flags = 0x2000
+        self.opened: list[tuple[object, ...]] = []
+        self.frame_types = [
+            video.FrameType(1, video.PixelFormat[name], w, h, hz, hz, 0)
+            for name, w, h, hz in (('MJPEG', 640, 480, 30), ('YUYV', 640, 480, 15))
+        ]
+        self.ready = True
+        monkeypatch.setattr(video, 'Device', lambda path, blocking: self)
+        monkeypatch.setattr(video, 'VideoCapture', lambda device, size: self)
+
+    def open(self) -> None:
+        self.opened.append(())
+
+    def close(self) -> None:
+        self.opened.clear()
+
+    def set_format(self, *profile: object) -> None:
+        self.opened.append(profile)
+
+    def set_fps(self, rate: float) -> None:
+        self.opened.append((rate,))
+
+    def __call__(self, *_: object) -> tuple[list[Kernel], list[object], list[object]]:
+        return ([self] if self.ready else []), [], []
+
+    def __iter__(self) -> Iterator[object]:
+        for sequence, stamp_us, data in self.frames:
+            buffer = self._raw.v4l2_buffer()
+            buffer.sequence, buffer.flags, buffer.bytesused = sequence, self.flags, len(data)
+            buffer.timestamp.secs, buffer.timestamp.usecs = divmod(stamp_us, 1_000_000)
+            yield self._video.Frame(data, buffer, None)
+        raise OSError(19, 'No such device')
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    kernel = Kernel(monkeypatch)
+    monkeypatch.setattr(Kernel, 'select', kernel.__call__, raising=False)
+    return kernel
+
+
+def test_a_v4l2_frame_passes_as_it_is_stamped_by_the_kernel_and_lost_ones_show(
+    kernel: Kernel,
+) -> None:
+    camera = V4l2Camera(device='/dev/v4l/by-id/cam', profile=WANTED)
+    camera.open()
+    kernel.frames = [(4, 5_000_033, b'\xff\xd8one'), (7, 5_100_001, b'\xff\xd8two')]
+    counter = FrameCounter()
+    first, second = camera.read(), camera.read()
+    assert first is not None and second is not None
+    assert (first.monotonic_ns, first.jpeg) == (5_000_033_000, b'\xff\xd8one')
+    assert [counter.add(f.sequence, f.monotonic_ns) for f in (first, second)] == [True, True]
+    assert counter.dropped == 2
+    with pytest.raises(DeviceError, match='/dev/v4l/by-id/cam: .*No such device'):
+        camera.read()
+    camera.close()
+
+
+def test_a_v4l2_profile_that_the_driver_lacks_is_refused_and_the_device_closed(
+    kernel: Kernel,
+) -> None:
+    camera = V4l2Camera(device='cam', profile=Profile(1280, 720, 30, 'MJPG'))
+    with pytest.raises(DeviceError, match='1280x720 at 30 Hz MJPG does not exist .*640x480 at'):
+        camera.open()
+    assert kernel.opened == []
+
+
+def test_stamps_of_another_clock_are_refused_and_silence_is_no_frame(kernel: Kernel) -> None:
+    camera = V4l2Camera(device='cam', profile=WANTED)
+    camera.open()
+    kernel.ready = False
+    assert camera.read() is None
+    kernel.ready, kernel.flags = True, 0
+    kernel.frames = [(0, 1, b'')]
+    with pytest.raises(DeviceError, match='does not stamp on the monotonic clock'):
+        camera.read()

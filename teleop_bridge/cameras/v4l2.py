@@ -100,6 +100,11 @@ class V4l2Camera:
 
 def _profiles(device: Any) -> list[Profile]:
     return [
-        Profile(frame.width, frame.height, float(frame.max_fps), frame.pixel_format.name)
+        Profile(frame.width, frame.height, float(frame.max_fps), _four(frame.pixel_format))
         for frame in device.info.frame_types
     ]
+
+
+def _four(pixel_format: int) -> str:
+    """Return a format's four characters, as drivers name it: linuxpy's own names differ."""
+    return int(pixel_format).to_bytes(4, 'little').decode('ascii', 'replace').rstrip()
