@@ -108,6 +108,28 @@ def test_offset_of_a_still_arm_can_not_be_told() -> None:
     assert camera_delay(view, 'front') is None
 
 
+def test_a_session_whose_offsets_moved_is_named_with_its_uncertainty() -> None:
+    episodes = []
+    for seed in range(8):
+        episode = recording(seed)
+        facts = replace(episode.facts, session={'task': 'reach', 'session_id': f's{seed // 4}'})
+        if seed >= 4:
+            front, state = episode.series['front'], episode.series['state']
+            late = {
+                'front': replace(front, stamps_ns=front.stamps_ns + 40_000_000),
+                'state': replace(state, stamps_ns=state.stamps_ns + 20_000_000),
+            }
+            episode = replace(episode, series={**episode.series, **late})
+        episodes.append(replace(episode, facts=facts))
+    found = [f for f in check_recordings(episodes) if f.check.endswith('_session')]
+    moved = {f.check: f for f in found if f.severity is Severity.WARNING}
+    assert set(moved) == {'camera_session', 'lag_session'}
+    assert {f.episode for f in moved.values()} == {'rehearsal_4'}
+    assert moved['camera_session'].value == pytest.approx(1e3 * CAMERA_LAG_S + 20, abs=10)
+    assert moved['lag_session'].value == pytest.approx(1e3 * LAG_S + 20, abs=5)
+    assert len(found) == 4
+
+
 def test_findings_are_whole_and_thresholds_can_be_changed(tmp_path: Path) -> None:
     episode = recording(1)
     series = episode.series['state']

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 
-from curation.align.episode import Times, Values
+from curation.align.episode import Values
 from curation.checks.signal import Delay, delay, peak, uniform
 from curation.checks.view import Motion, View
 
@@ -84,7 +85,8 @@ def joint_delay_change(view: View) -> JointDelays:
 def camera_delay(view: View, stream: str) -> Delay | None:
     """Return by how much a camera's images trail the measured joints; None if it can't be told.
 
-    Correlates the change between images with the arm's speed.
+    Correlates the change between images with the joints' speeds, each weighted by how much of the
+    change it explains.
     """
     state, features = view.state, view.features.get(stream)
     if state is None or features is None or len(features) < 20:
@@ -96,17 +98,45 @@ def camera_delay(view: View, stream: str) -> Delay | None:
     step = 0.005
     grid = np.arange(0, (end - begin) / 1e9, step)
     change = features.change[1:]
-    change = np.minimum(change, np.percentile(change, 98))
+    # the root: a pixel changes by all of its contrast at once, so that little motion shows less
+    change = np.sqrt(np.maximum(change - np.percentile(change, 5), 0))[:, None]
     # a difference of two images tells of the time between them
     middle = (features.stamps_ns[1:] + features.stamps_ns[:-1]) // 2
-    seen = uniform(middle, _smooth(change, features.stamps_ns), grid, int(begin))
-    velocity = _velocity(state, state.names, grid, int(begin), step)
-    scale = np.maximum(velocity.std(axis=0), 1e-9)
-    speed = np.linalg.norm(velocity / scale, axis=1, keepdims=True)
+    seen = uniform(middle, change, grid, int(begin))
     window = max(int(round(np.median(np.diff(features.stamps_ns)) / 1e9 / step)), 1)
-    speed = _box(speed, window)  # an image difference sees the mean over its interval
-    found = delay(speed, seen, step, _MOST_CAMERA_S)
+    speeds = np.abs(_velocity(state, state.names, grid, int(begin), step))
+    speed = _explaining(_box(speeds, window), seen[:, 0], step)
+    if speed is None:
+        return None
+    parts = int(np.clip(len(grid) * step / (4.2 * _MOST_CAMERA_S), 1, 6))
+    found = delay(speed[:, None], seen, step, _MOST_CAMERA_S, parts=parts)
     return found if found is not None and found.correlation >= _LEAST_CORRELATION else None
+
+
+def _explaining(speeds: Values, seen: Values, step: float) -> Values | None:
+    """Return the non-negative sum of joint speeds (m, k) that explains an image's change best.
+
+    Of all delays within reach, the one with the highest correlation. None where nothing moves.
+    """
+    reach = int(round(_MOST_CAMERA_S / step))
+    target = seen[reach:-reach] - seen[reach:-reach].mean()
+    moves = speeds.std(axis=0) > 1e-3
+    if not moves.any() or target.std() < 1e-9:
+        return None
+    speeds = speeds[:, moves]
+    best, weights = 0.0, None
+    for shift in range(-reach, reach + 1, 2):
+        rows = speeds[reach - shift : len(speeds) - reach - shift]
+        rows = rows - rows.mean(axis=0)
+        square = rows.T @ rows
+        root = np.linalg.cholesky(square + 1e-6 * np.trace(square) * np.eye(len(square)))
+        found, _ = nnls(root.T, np.linalg.solve(root, rows.T @ target))
+        fit = rows @ found
+        size = float(np.linalg.norm(fit) * np.linalg.norm(target))
+        alike = float(fit @ target) / size if size else 0.0
+        if alike > best:
+            best, weights = alike, found
+    return None if weights is None else np.asarray(speeds @ weights)
 
 
 def _velocity(
@@ -116,10 +146,6 @@ def _velocity(
     values = uniform(motion.stamps_ns, motion.positions[:, columns], grid, begin)
     values = _box(values, max(int(round(_SMOOTH_S / step)), 1))
     return np.asarray(np.gradient(values, step, axis=0))
-
-
-def _smooth(change: Values, stamps: Times) -> Values:
-    return np.convolve(change, [0.25, 0.5, 0.25], mode='same')[:, None]
 
 
 def _box(values: Values, size: int) -> Values:

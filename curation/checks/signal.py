@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from curation.align.episode import Times, Values
 
 _AMBIGUOUS = 0.9
+_DOUBT_S = 0.004
 Flags = NDArray[np.bool_]
 
 
@@ -73,7 +74,8 @@ def delay(
         else []
     )
     values = np.array([piece[0] for piece in pieces if piece is not None and piece[1] > 0.3])
-    doubt = spread(values) / np.sqrt(len(values)) if len(values) > 2 else step_s / 2
+    few = max(step_s / 2, _DOUBT_S)  # where parts can't tell
+    doubt = spread(values) / np.sqrt(len(values)) if len(values) > 2 else few
     return Delay(whole[0], max(float(doubt), step_s / 10), whole[1])
 
 

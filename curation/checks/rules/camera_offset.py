@@ -60,8 +60,8 @@ def shift(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
             continue
         usual, scatter = float(np.median(lags)), spread(lags)
         for summary, value in zip(having, lags, strict=True):
-            doubt = np.hypot(scatter, summary.camera_lags[name].uncertainty_s)
-            limit = max(limits['least_ms'] / 1e3, limits['sigmas'] * doubt)
+            doubt = limits['sigmas'] * scatter + summary.camera_lags[name].uncertainty_s
+            limit = max(limits['least_ms'] / 1e3, doubt)
             if abs(value - usual) > limit:
                 yield summary.find(
                     Severity.WARNING,
