@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 
-from curation.scores.coverage import farthest_point_order, gains
+from curation.scores.coverage import added_gains, farthest_point_order, gains
 from curation.scores.grasps import closings
 
 
@@ -53,3 +53,9 @@ def test_what_is_not_known_has_no_gain_and_is_near_to_nothing() -> None:
     found = gains(np.array([[0.0], [np.nan], [2.0], [0.0]]))
     assert np.isnan(found[:2]).all()
     assert found[2:].tolist() == [2.0, 0.0]
+
+
+def test_what_new_points_add_is_what_all_together_would_give() -> None:
+    points = np.random.default_rng(4).normal(size=(300, 3))
+    assert np.allclose(added_gains(points[:250], points[250:]), gains(points)[250:])
+    assert np.isnan(added_gains(points[:0], points[:1])).all()

@@ -108,6 +108,14 @@ def test_the_missing_corner_is_proposed(tmp_path: Path) -> None:
     assert found[0]['near']
 
 
+def test_a_gap_between_known_places_is_proposed_where_no_mat_is_declared(tmp_path: Path) -> None:
+    places = [(x, y) for x in (0.1, 0.2, 0.3) for y in (0.0, 0.1, 0.2) if (x, y) != (0.2, 0.1)]
+    records = [make_record(n, task='unknown', xy=xy) for n, xy in enumerate(places)]
+    (found,) = told(filled(tmp_path, records), 'next', count=1)
+    x, y, *_ = map(float, found['start'].split())
+    assert (x, y) == pytest.approx((0.2, 0.1), abs=0.011)
+
+
 def test_what_to_review_and_which_episodes_a_finding_touches(tmp_path: Path) -> None:
     engine = filled(
         tmp_path,

@@ -35,7 +35,8 @@ from curation.scores.trend import session_trend
 from curation.train.intervals import wilson
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.rig.loader import parse_rig
-from teleop_bridge.rig.tasks import parse_tasks
+from teleop_bridge.rig.schema import Rig
+from teleop_bridge.rig.tasks import parse_tasks, Task
 from teleop_bridge.vocabulary import Grade, SessionKind
 
 _DAY_NS = 86_400 * NANOSECONDS
@@ -220,12 +221,12 @@ def success(connection: Connection, asked: Asked) -> Answer:
 
 def next_starts(connection: Connection, asked: Asked) -> Answer:
     """Propose where to begin the next episodes of each task: its emptiest regions."""
-    groups = _initial(connection, asked)
+    rigs: dict[str, tuple[Rig, dict[str, Task]]] = {}
+    for row in connection.execute(select(RIGS)):
+        rigs[row.id] = parse_rig(row.text), parse_tasks(row.tasks).tasks if row.tasks else {}
     rows = []
-    for (task, rig_id, basis), found in sorted(groups.items()):
-        row = connection.execute(select(RIGS).where(RIGS.c.id == rig_id)).mappings().one()
-        rig = parse_rig(row['text'])
-        tasks = parse_tasks(row['tasks']).tasks if row['tasks'] else {}
+    for (task, rig_id, basis), found in sorted(_initial(connection, asked).items()):
+        rig, tasks = rigs[rig_id]
         points = np.frombuffer(b''.join(found), '<f8').reshape(len(found), -1)
         for proposal in collect_next(points, basis, rig, tasks.get(task), asked.count):
             where = ' '.join(f'{value:.3f}' for value in proposal.point)
@@ -339,7 +340,7 @@ def operators(connection: Connection, asked: Asked) -> Answer:
     return answer(
         'task operator episodes success duration_s smoothness slower_per_episode',
         rows,
-        'smoothness: median with its 95 % interval (bootstrap), higher is smoother; '
+        'smoothness: median with its 95 % interval, higher is smoother; '
         'slower_per_episode: growth of duration within a session (median slope, 95 % interval)',
     )
 
@@ -407,11 +408,12 @@ def _slope(days: list[int], rates: list[float]) -> float | None:
 
 
 def _median_interval(values: Any) -> str:
-    if len(values) < 2:
-        return ''
-    rng = np.random.default_rng(0)
-    medians = np.median(rng.choice(values, (1000, len(values))), axis=1)
-    low, high = np.quantile(medians, [0.025, 0.975])
+    """Return the median with the 95 % interval that its order statistics give, for any values."""
+    if len(values) < 6:  # fewer can't bound it
+        return f'{np.median(values):.3f}' if len(values) else ''
+    ordered, half = np.sort(values), 0.98 * math.sqrt(len(values))
+    low = ordered[max(math.floor(len(values) / 2 - half), 0)]
+    high = ordered[min(math.ceil(len(values) / 2 + half), len(values) - 1)]
     return f'{np.median(values):.3f} [{low:.3f}, {high:.3f}]'
 
 

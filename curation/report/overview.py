@@ -102,8 +102,6 @@ def next_starts(
     for (task, basis, _), members in sorted(groups.items()):
         known = np.array([scores[index].initial for index in members])
         named = tasks.tasks.get(task) if tasks else None
-        if basis.startswith('object') and named is None:
-            continue  # where an object may lie is not known
         rig = episodes[members[0]].rig
         found += [
             {

@@ -54,24 +54,26 @@ def propose(known: Points, candidates: Points, count: int) -> list[tuple[int, fl
     return picks
 
 
-def places(task: Task) -> Points:
+def places(task: Task | None, known: Points) -> Points:
     """Return a grid (c, 2) over the task's mat: where objects can lie, m, in the base frame.
 
-    The mat is the convex hull of the task's locations that have coordinates; (0, 2) where fewer
-    than three do.
+    The mat is the convex hull of the task's locations that have coordinates; where fewer than
+    three do, that of the places (k, 2) where objects lay.
     """
-    corners = np.array([place.xyz[:2] for place in task.locations if place.xyz], float)
+    named = task.locations if task is not None else ()
+    corners = np.array([place.xyz[:2] for place in named if place.xyz], float)
     if len(corners) < 3:
-        return np.empty((0, 2))
+        corners = known
     try:
         hull = Delaunay(corners)
-    except QhullError:  # all on one line
-        return corners
+    except (QhullError, ValueError):  # all on one line, or too few
+        return np.asarray(corners)
     axes = [np.arange(low, high, _STEP_M) for low, high in zip(
         corners.min(axis=0), corners.max(axis=0), strict=True
     )]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
-    return np.concatenate([corners, grid[hull.find_simplex(grid) >= 0]])
+    inside = grid[hull.find_simplex(grid) >= 0]
+    return np.concatenate([hull.points[hull.convex_hull.ravel()], inside])
 
 
 def start_poses(rig: Rig, known: Points) -> Points:
@@ -99,10 +101,12 @@ def collect_next(
     initial = initial[np.isfinite(initial).all(axis=1)]
     if not len(initial):
         return []
-    locations: Sequence[Location] = ()
-    if basis.startswith('object') and task is not None and len(candidates := places(task)):
-        known, locations = initial[:, :2], task.locations
+    locations = task.locations if task is not None else ()
+    if basis.startswith('object'):
+        known = initial[:, :2]
+        candidates = places(task, known)
     else:
+        locations = ()
         known, candidates = initial, start_poses(rig, initial)
     return [
         Proposal(

@@ -73,11 +73,27 @@ def farthest_point_order(points: Points, count: int, *, first: int = 0) -> tuple
     radius = np.empty(count)
     squared = np.sum(points**2, axis=1)
     nearest = np.full(len(points), math.inf)
+    doubled, distance = -2.0 * points, np.empty(len(points))  # one pass over the points a pick
     pick = first
     for index in range(count):
         order[index], radius[index] = pick, math.sqrt(max(float(nearest[pick]), 0.0))
-        distance = squared + squared[pick] - 2.0 * (points @ points[pick])
+        # not np.dot: threads of BLAS wait for each other longer than this takes
+        np.einsum('ij,j->i', doubled, points[pick], out=distance)
+        distance += squared
+        distance += squared[pick]
         np.minimum(nearest, distance, out=nearest)
         nearest[pick] = 0.0
         pick = int(np.argmax(nearest))
     return order, radius
+
+
+def added_gains(known: Points, new: Points) -> NDArray[np.float64]:
+    """Return what each of the new points (m, d) adds to known (n, d) and to the new before it.
+
+    As ``gains`` of all of them would, without looking at the known among themselves.
+    """
+    found = gains(new)
+    if len(known) and len(new):
+        nearest, _ = cKDTree(known).query(new)
+        found = np.fmin(found, nearest)
+    return found
