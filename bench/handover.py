@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +13,9 @@ from numpy.typing import NDArray
 from teleop_bridge.follower import FollowerCore
 from teleop_bridge.joints import JointSample
 from teleop_bridge.rig.schema import Rig
+from teleop_bridge.sim.rig import REST, SimRig
 
+Follower = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 RATE_HZ = 100
 PERIOD_NS = 10**9 // RATE_HZ
 APART_RAD = 0.2
@@ -25,6 +28,7 @@ class Handover:
 
     commands: NDArray[np.float64]
     hard: NDArray[np.float64]
+    measured: NDArray[np.float64]
 
     def velocity_step(self, commands: NDArray[np.float64]) -> float:
         """Return the largest change of the commanded velocity from period to period, rad/s."""
@@ -33,6 +37,25 @@ class Handover:
     def peak_jerk(self, commands: NDArray[np.float64]) -> float:
         """Return the largest third difference as a jerk, rad/s^3."""
         return float(np.abs(np.diff(commands, n=3, axis=0)).max() * RATE_HZ**3)
+
+
+    def tracking_error(self) -> float:
+        """Return the largest distance between the command and where the follower was, rad."""
+        return float(np.abs(self.commands[:-1] - self.measured[1:]).max())
+
+
+class SimulatedArm:
+    """The SO-101 in MuJoCo as a follower: returns where it is one period after a command."""
+
+    def __init__(self, start: NDArray[np.float64]) -> None:
+        self._sim = SimRig()
+        self._sim.reset(cube_xy=(0.3, 0.2), cube_yaw=0.0, joints=start)
+
+    def __call__(self, command: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Move towards a command for one period."""
+        self._sim.command(command)
+        self._sim.step(PERIOD_NS)
+        return self._sim.state().positions
 
 
 def unlimited(rig: Rig) -> Rig:
@@ -45,39 +68,49 @@ def unlimited(rig: Rig) -> Rig:
     return replace(rig, joints=joints, follower=follower)
 
 
-def hand_over(rig: Rig, *, seed: int, to_human: bool) -> Handover:
-    """Run one handover between two slowly moving sources that are 0.2 rad apart in every joint."""
+def hand_over(
+    rig: Rig,
+    *,
+    seed: int,
+    to_human: bool,
+    make_arm: Callable[[NDArray[np.float64]], Follower] = lambda _: lambda command: command,
+) -> Handover:
+    """Run one handover between two slowly moving sources that are 0.2 rad apart in every joint.
+
+    ``make_arm`` gives the follower that starts at a pose; by default it is where it was sent.
+    """
     rng = np.random.default_rng(seed)
     n = len(rig.joint_names)
     frequency, phase = rng.uniform(0.1, 0.4, n), rng.uniform(0, 2 * np.pi, n)
     side = rng.choice([-1, 1], n)
 
     def policy(t: float) -> NDArray[np.float64]:
-        return 0.15 * np.sin(2 * np.pi * frequency * t + phase)
+        return REST + 0.15 * np.sin(2 * np.pi * frequency * t + phase)
 
     def human(t: float) -> NDArray[np.float64]:
         return policy(t) + side * APART_RAD
 
     core = FollowerCore(rig, human_first=not to_human)
-    commands, hard = [], []
+    commands, hard, measured = [], [], []
+    at = policy(0.0) if to_human else human(0.0)
+    arm = make_arm(at)
     for period in range(_END):
         now = period * PERIOD_NS
         t = now / 1e9
         core.human(JointSample(rig.joint_names, human(t), now))
         core.policy(JointSample(rig.joint_names, policy(t), now))
-        if period == 0:
-            first = policy(t) if to_human else human(t)
-            core.measured(JointSample(rig.joint_names, first, now))
+        measured.append(at)
+        core.measured(JointSample(rig.joint_names, at, now))
         if period == _SWITCH:
             core.take_over('i', now) if to_human else core.hand_back(now)
         output = core.step(now)
         assert output.command is not None
-        core.measured(JointSample(rig.joint_names, output.command, now))
+        at = arm(output.command)
         commands.append(output.command)
         human_drives = (period >= _SWITCH) == to_human
         hard.append(human(t) if human_drives else policy(t))
     around = slice(_SWITCH - 10, None)
-    return Handover(np.array(commands)[around], np.array(hard)[around])
+    return Handover(*(np.array(values)[around] for values in (commands, hard, measured)))
 
 
 def largest_excess(rig: Rig, commands: NDArray[np.float64]) -> float:

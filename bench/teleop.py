@@ -30,7 +30,7 @@ from sensor_msgs.msg import JointState
 BENCH = Path(__file__).resolve().parent
 sys.path.insert(1, str(BENCH.parent))
 from bench.faults import FAULTS, run_fault  # noqa: E402
-from bench.handover import hand_over, largest_excess, unlimited  # noqa: E402
+from bench.handover import hand_over, largest_excess, SimulatedArm, unlimited  # noqa: E402
 from teleop_bridge.clock import SessionClock  # noqa: E402
 from teleop_bridge.nodes.convert import to_ns, to_stamp  # noqa: E402
 from teleop_bridge.resources import data_file  # noqa: E402
@@ -220,13 +220,17 @@ def handovers() -> list[list[object]]:
         hard_step = max(h.velocity_step(h.hard) for h in made)
         jerk = max(h.peak_jerk(h.commands) for h in made)
         hard_jerk = max(h.peak_jerk(h.hard) for h in made)
-        limited = [hand_over(rig, seed=seed, to_human=to_human) for seed in range(SEEDS)]
+        limited = [
+            hand_over(rig, seed=seed, to_human=to_human, make_arm=SimulatedArm)
+            for seed in range(SEEDS)
+        ]
         rows.append(
             [
                 'to human' if to_human else 'to policy',
                 f'{step:.3f}', f'{hard_step:.1f}', f'{hard_step / step:.0f}x',
                 f'{jerk:.0f}', f'{hard_jerk:.0f}', f'{hard_jerk / jerk:.0f}x',
                 f'{max(largest_excess(rig, h.commands) for h in limited):.1%}',
+                f'{max(h.tracking_error() for h in limited):.3f}',
             ]
         )  # fmt: skip
     return rows
@@ -248,11 +252,11 @@ def main() -> None:
     parser.add_argument('parts', nargs='*', default=['handover', 'faults', 'lag', 'jitter'])
     parser.add_argument('--seconds', type=float, default=20.0, help='of each live measurement')
     arguments = parser.parse_args()
-    console = Console(width=110)
+    console = Console(width=130)
     if 'handover' in arguments.parts:
         columns = [
             'direction', 'velocity step rad/s', 'hard switch', 'smaller by', 'peak jerk rad/s3',
-            'hard switch', 'smaller by', 'limits exceeded by',
+            'hard switch', 'smaller by', 'limits exceeded by', 'tracking error rad',
         ]  # fmt: skip
         title = f'Handover at 100 Hz, 150 ms ramp, 0.2 rad apart, {SEEDS} seeds'
         show(console, title, columns, handovers())

@@ -202,8 +202,8 @@ class FollowerNode(Node):
             command = JointSample(self._names, output.command, now_ns)
             for sink in self._outputs:
                 sink.send(command)
-            self._motion.command(output.command, now_ns)
             self._commands.publish(to_joint_state(command))
+            self._motion.command(output.command, now_ns)
         if output.weight > 0 and self._human_ns:
             self._lag.add(self._time.now_ns() - self._human_ns)
         message = Authority(
