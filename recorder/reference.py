@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 import re
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,6 +52,14 @@ class ReferenceFrames:
     def _path(self, task: str, location: str) -> Path:
         names = (re.sub(r'[^A-Za-z0-9_.-]', '_', name) for name in (task, location))
         return self._folder / ('_at_'.join(names) + '.npy')
+
+
+def decode(data: bytes) -> Pixels:
+    """Return the pixels, BGR, of a JPEG or PNG; BagCorruptError for what is neither."""
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) if data else None
+    if pixels is None:
+        raise BagCorruptError(f'a JPEG or PNG, found {len(data)} bytes that are neither')
+    return pixels.astype(np.uint8, copy=False)
 
 
 def overlay(live: Pixels, reference: Pixels | None) -> Pixels:

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
 from recorder.exceptions import BagCorruptError
-from recorder.reference import overlay, ReferenceFrames
+from recorder.reference import decode, overlay, ReferenceFrames
 
 FIRST = np.full((4, 6, 3), 200, np.uint8)
 LATER = np.full((4, 6, 3), 100, np.uint8)
@@ -87,6 +88,10 @@ def test_node_keeps_a_frame_while_recording_and_overlays_it_at_the_reset(tmp_pat
         rig=tmp_path / 'rig.yaml',
         references=tmp_path / 'frames',
     ):
+        practice = EpisodeStatus(state=2, task='pick', location='near', session_kind='dry_run')
+        status.publish(practice)
+        wait_until(lambda: 100 in shown, lambda: publish(LATER), 'the camera, in a dry run')
+        assert not kept.exists()
         status.publish(EpisodeStatus(state=2, task='pick', location='near'))
         wait_until(kept.exists, lambda: publish(FIRST), 'the frame to be kept')
         status.publish(EpisodeStatus(state=3, task='pick', location='near'))
@@ -94,3 +99,11 @@ def test_node_keeps_a_frame_while_recording_and_overlays_it_at_the_reset(tmp_pat
     rig.destroy_node()
     rclpy.shutdown(context=context)
     assert (np.load(kept) == FIRST).all()
+
+
+def test_compressed_frames_are_decoded() -> None:
+    ok, data = cv2.imencode('.png', FIRST)
+    assert ok and np.array_equal(decode(data.tobytes()), FIRST)
+    for bad in (b'', b'no image'):
+        with pytest.raises(BagCorruptError, match='neither'):
+            decode(bad)

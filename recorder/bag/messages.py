@@ -18,6 +18,7 @@ from teleop_bridge.clock import NANOSECONDS
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 IMAGE = 'sensor_msgs/msg/Image'
+COMPRESSED_IMAGE = 'sensor_msgs/msg/CompressedImage'
 CAMERA_INFO = 'sensor_msgs/msg/CameraInfo'
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
 POSE = 'geometry_msgs/msg/PoseStamped'
