@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from std_msgs.msg import Int64, String
 from std_srvs.srv import Trigger
@@ -254,9 +255,8 @@ class RecorderNode(Node):
     def _tick(self) -> None:
         try:
             if os.getppid() != self._parent:
-                self._parent = os.getppid()
-                self.get_logger().error('the process that started the recorder is gone')
-                self._controller.stop(EndReason.INTERRUPTED)
+                self.get_logger().error('the process that started the recorder is gone: it ends')
+                raise ExternalShutdownException  # which closes the bag in hand
             outcome = self._controller.tick()
         except FlywheelError as error:
             self.get_logger().error(str(error))

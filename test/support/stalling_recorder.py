@@ -13,19 +13,21 @@ import time
 from recorder.bag.mcap_file import McapFile
 from recorder.nodes.recorder import main
 
-seconds, first, count = float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-syncs = 0
-real = McapFile.sync
 
+def stall(seconds: float, first: int, count: int) -> None:
+    """Let bags be written as on such a disk."""
+    real, syncs = McapFile.sync, 0
 
-def sync(file: McapFile) -> None:
-    global syncs
-    syncs += 1
-    if first <= syncs < first + count:
-        time.sleep(seconds)
-    real(file)
+    def sync(file: McapFile) -> None:
+        nonlocal syncs
+        syncs += 1
+        if first <= syncs < first + count:
+            time.sleep(seconds)
+        real(file)
+
+    McapFile.sync = sync  # type: ignore[method-assign]
 
 
 if __name__ == '__main__':
-    McapFile.sync = sync  # type: ignore[method-assign]
+    stall(float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
     sys.exit(main(sys.argv[4:]))

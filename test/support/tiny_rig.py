@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 import signal
@@ -18,10 +18,13 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState, Joy
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from teleop_flywheel.srv import EndEpisode
 
 from recorder.bag.definitions import typestore
 from recorder.bag.mcap_reader import bag_file, read_messages
-from support.live import environment, PATIENCE_S
+from recorder.facts import read_sidecar
+from support.live import environment, PATIENCE_S, wait_until
 from teleop_bridge.nodes.qos import LATCHED
 
 TEXT = """
@@ -96,9 +99,32 @@ class TinyRig:
         rclpy.shutdown(context=self.context)
 
 
+    def record(self, seconds: float, grade: str = 'partial') -> Path:
+        """Record an episode and return its bag, once it is verified."""
+        started = self.call(Trigger, 'start_trigger')
+        assert started.success, started.message
+        self.spin(seconds)
+        bag = Path(self.call(EndEpisode, 'end', grade=grade).bag)
+        wait_until(
+            lambda: read_sidecar(bag)['state'] == 'saved', lambda: self.spin(0.05), f'{bag} saved'
+        )
+        return bag
+
+
+def files(bag: Path) -> dict[Path, bytes]:
+    """Return every file of a bag, to be compared later."""
+    return {path: path.read_bytes() for path in bag.iterdir()}
+
+
 @contextmanager
 def recorder(
-    folder: Path, domain: int, *, text: str = TEXT, **parameters: object
+    folder: Path,
+    domain: int,
+    *,
+    text: str = TEXT,
+    program: Sequence[str] = ('-m', 'recorder.nodes.recorder'),
+    environ: Mapping[str, str] | None = None,
+    **parameters: object,
 ) -> Iterator[subprocess.Popen[str]]:
     """Run the recorder of that rig into ``folder/bags``; the block may end it itself."""
     (folder / 'rig.yaml').write_text(text)
@@ -113,9 +139,9 @@ def recorder(
     }
     arguments = [word for key, value in values.items() for word in ('-p', f'{key}:={value}')]
     process = subprocess.Popen(
-        [sys.executable, '-m', 'recorder.nodes.recorder', '--ros-args', *arguments],
+        [sys.executable, *program, '--ros-args', *arguments],
         text=True,
-        env=environment(domain),
+        env={**environment(domain), **(environ or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
