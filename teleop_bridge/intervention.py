@@ -42,6 +42,7 @@ class InterventionLog:
         self._label_window_ns = label_window_ns
         self._known: dict[str, Trigger] = {}
         self._ended_ns: dict[str, int] = {}
+        self._named: set[str] = set()
         self._open: str | None = None
         self._handover: str | None = None
 
@@ -49,6 +50,11 @@ class InterventionLog:
     def open_id(self) -> str | None:
         """Return the intervention under way."""
         return self._open
+
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        """Return the interventions that nobody has named, the first of them first."""
+        return tuple(known for known in self._known if known not in self._named)
 
     def begin(self, trigger: Trigger, now_ns: int) -> Event:
         """Begin one; raises InterventionError where one is under way."""
@@ -103,6 +109,7 @@ class InterventionLog:
         if reason == 'other' and not note:
             raise InterventionError("reason 'other' needs a note")
         trigger = self._known[labelled]
+        self._named.add(labelled)
         return Event(now_ns, labelled, InterventionEvent.LABEL, trigger, kind, reason, note)
 
 

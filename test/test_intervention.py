@@ -114,3 +114,15 @@ def test_it_is_ready_again_after_a_rest() -> None:
     rest = [move[-1]] * 60
     back = move[::-1]
     assert sum(motion(move + rest + back)) == 2
+
+
+def test_what_nobody_named_stays_visible() -> None:
+    interventions = log()
+    ids = []
+    for i in range(3):
+        ids.append(interventions.begin(Trigger.BUTTON, i * S).id)
+        interventions.end(i * S + S // 2)
+    interventions.label(
+        intervention_id=ids[1], kind='goal', reason='wrong grasp', note='', now_ns=4 * S
+    )
+    assert interventions.unnamed == (ids[0], ids[2])

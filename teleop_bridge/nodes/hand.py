@@ -21,6 +21,7 @@ from teleop_bridge.cartesian.ik import DifferentialIk, Pose, Validity
 from teleop_bridge.exceptions import JointError, RigError
 from teleop_bridge.joints import JointMerger
 from teleop_bridge.nodes.convert import to_joint_state, to_ns, to_stamp
+from teleop_bridge.nodes.health import Health, Report
 from teleop_bridge.nodes.parameters import declare_rig
 from teleop_bridge.nodes.qos import SENSOR, STREAM
 from teleop_bridge.nodes.refusals import Refusals
@@ -67,6 +68,7 @@ class HandNode(Node):
             self.create_subscription(Joy, device.buttons_topic, self._on_buttons, SENSOR)
         for stream in rig.by_role(Role.STATE):
             self.create_subscription(JointState, stream.topic, self._on_state, SENSOR)
+        self._health = Health(self, self._report)
         self.create_timer(self._period_s, self._step)
 
     def _validity_publisher(self, rig: Rig) -> Any:
@@ -111,6 +113,11 @@ class HandNode(Node):
         sample, validity = made
         self._proposals.publish(to_joint_state(sample))
         self._validity.publish(_validity(validity, sample.stamp_ns))
+
+    def _report(self) -> Report:
+        refused = self._refusals.counts
+        line = f'{refused.total()} messages refused' if refused else 'following the hand'
+        return not refused, line, dict(refused)
 
 
 def _twist(message: TwistStamped) -> NDArray[np.float64]:

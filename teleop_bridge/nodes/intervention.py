@@ -27,6 +27,7 @@ from teleop_bridge.intervention import (
 )
 from teleop_bridge.joints import select_joints
 from teleop_bridge.nodes.convert import to_ns, to_stamp
+from teleop_bridge.nodes.health import Health, Report
 from teleop_bridge.nodes.marker import InterventionMarker
 from teleop_bridge.nodes.parameters import declare, declare_rig
 from teleop_bridge.nodes.qos import EVENT, SENSOR
@@ -87,6 +88,7 @@ class InterventionNode(Node):
         self.create_service(TriggerService, '~/take_over', self._serve(self._take_over_by_service))
         self.create_service(TriggerService, '~/hand_back', self._serve(self._hand_back))
         self.create_service(LabelIntervention, '~/label', self._label)
+        self._health = Health(self, self._report)
 
     def _wire_motion(self, rig: Rig) -> None:
         speed = declare(
@@ -242,6 +244,13 @@ class InterventionNode(Node):
             return response
 
         return answer
+
+    def _report(self) -> Report:
+        unnamed = self._log.unnamed
+        under_way = self._log.open_id is not None
+        line = f'unnamed: {", ".join(unnamed[-3:])}' if unnamed else 'every one is named'
+        values = {'under way': self._log.open_id or 'none', 'unnamed': len(unnamed)}
+        return under_way or not unnamed, line, values
 
     def _name(
         self, kind: str, reason: str, *, note: str = '', intervention_id: str = ''

@@ -33,11 +33,11 @@ class InterventionMarker:
             self._shown = True
         elif event.event is InterventionEvent.END:
             self._shown = False
-        named = f'\n{event.kind}: {event.reason}' if event.kind else ''
+        named = f'{event.kind}: {event.reason}' if event.kind else 'unnamed'
         marker = Marker(
             type=Marker.TEXT_VIEW_FACING,
             action=Marker.ADD if self._shown else Marker.DELETE,
-            text=f'intervention by {event.trigger.value}{named}',
+            text=f'intervention by {event.trigger.value}\n{named}',
         )
         marker.header.frame_id = self._frame
         marker.header.stamp = to_stamp(event.stamp_ns)
