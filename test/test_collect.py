@@ -12,8 +12,9 @@ import subprocess
 
 import pytest
 
-from curation.cli.collect import choose_operator, choose_session, processes
+from curation.cli.collect import _console, choose_operator, choose_session, processes
 from curation.cli.main import main
+from curation.exceptions import ChildError
 from recorder.operators import read_operators
 from recorder.plan_file import desktop_entry, load_plan_file, Unfinished, unfinished_session
 from support.bags import write_bag
@@ -113,3 +114,12 @@ def test_the_desktop_entry_keeps_every_word_of_its_command(
         plain = tmp_path / 'plain.desktop'
         plain.write_text(desktop_entry(load_plan_file(path), ['flywheel'], {}))
         subprocess.run([checker, str(plain)], check=True)
+
+
+def test_a_program_that_ends_ends_the_console_and_tells_what_to_do() -> None:
+    class Dead:
+        def check(self) -> None:
+            raise ChildError('recorder ended (SIGKILL)')
+
+    with pytest.raises(ChildError, match=r'recorder ended \(SIGKILL\)\. Start again: the session'):
+        _console(Dead())

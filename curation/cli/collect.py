@@ -19,7 +19,7 @@ import time
 from curation.cli.exits import Exit
 from curation.cli.output import Output
 from curation.demo.children import Children
-from curation.exceptions import UsageError
+from curation.exceptions import ChildError, UsageError
 from recorder.bag.files import replace_text
 from recorder.operators import read_operators
 from recorder.plan_file import desktop_entry, load_plan_file, PlanFile, unfinished_session
@@ -148,6 +148,8 @@ def _console(children: Children) -> None:
         while console.poll() is None:
             children.check()
             time.sleep(_WATCH_S)
+    except ChildError as error:
+        raise ChildError(f'{error}. Start again: the session continues') from error
     except KeyboardInterrupt:
         pass  # the console has met the same Ctrl-C
     finally:
