@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 pytest.importorskip('mujoco', reason='needs the simulated rig: pip install mujoco')
 
@@ -63,3 +64,30 @@ def test_a_fumbled_grasp_is_not_less_smooth(rig: HeadlessRig) -> None:
     better, okay = (median_ranking(rig, skill) for skill in ('better', 'okay'))
     assert median_ranking(rig, 'better', Script.FUMBLE) > okay
     assert better > okay
+
+
+def test_what_says_nothing_about_a_hand_hardly_moves_the_ranking(rig: HeadlessRig) -> None:
+    stamps: list[int] = []
+    joints: list[np.ndarray] = []
+
+    def publish(stream: Stream, stamp_ns: int, _make: object) -> None:
+        if stream.role is Role.STATE:
+            stamps.append(stamp_ns)
+            joints.append(rig.sim.state().positions[:-1].copy())
+
+    rig.run(Attempt(3, skill='okay'), publish)
+    times, positions = (np.array(stamps) - stamps[0]) / NANOSECONDS, np.array(joints)
+    base, step = smoothness(times, positions).ranking, times[1]
+
+    def ranking(values: np.ndarray, rate: float) -> float:
+        return smoothness(np.arange(len(values)) / rate, values).ranking
+
+    repeated = ranking(np.concatenate([positions, positions[::-1]] * 2), 1 / step)
+    paused = ranking(np.concatenate([positions, [positions[-1]] * round(5 / step)]), 1 / step)
+    sampled = []
+    for rate in (30, 60, 200, 500):
+        grid = np.arange(0, times[-1], 1 / rate)
+        even = np.stack([CubicSpline(times, column)(grid) for column in positions.T], axis=1)
+        noise = np.random.default_rng(rate).normal(0, 1e-4, even.shape) if rate == 200 else 0
+        sampled.append(ranking(even + noise, rate))
+    assert [repeated, paused, *sampled] == pytest.approx([base] * 6, rel=0.05)
