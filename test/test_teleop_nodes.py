@@ -14,6 +14,7 @@ import pytest
 from support.live import new_domain, node, wait_until
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from sensor_msgs.msg import JointState, Joy  # noqa: E402
@@ -46,6 +47,7 @@ streams:
   state: {topic: joint_states, type: sensor_msgs/msg/JointState, role: state, max_age_ms: 200}
   authority: {topic: authority, type: teleop_flywheel/msg/Authority, role: authority,
               max_age_ms: 200}
+  wrench: {topic: wrench, type: geometry_msgs/msg/WrenchStamped, role: wrench, max_age_ms: 200}
   intervention: {topic: intervention, type: teleop_flywheel/msg/Intervention,
                  role: intervention}
 follower: {rate_hz: 100, ramp_ms: 150, max_age_ms: 500, startup_velocity: 4}
@@ -77,6 +79,7 @@ class Arm:
         self.node.create_subscription(JointState, 'follower/command', self._on_command, SENSOR)
         self.node.create_subscription(Authority, 'authority', self.authority.append, SENSOR)
         self.node.create_subscription(Intervention, 'intervention', self.events.append, EVENT)
+        self.wrench = self.node.create_publisher(WrenchStamped, 'wrench', STREAM)
         self.pedal = self.node.create_publisher(Joy, 'pedal', STREAM)
         self.node.create_timer(0.01, self._publish)
 
@@ -131,7 +134,10 @@ def arm(tmp_path: Path) -> Iterator[Arm]:
     with ExitStack() as stack:
         for name in ('leader', 'follower', 'intervention'):
             log = tmp_path / f'{name}.log'
-            stack.enter_context(node(f'teleop_bridge.nodes.{name}', domain, log, rig=rig))
+            limits = {'force_limit': 8.0} if name == 'intervention' else {}
+            stack.enter_context(
+                node(f'teleop_bridge.nodes.{name}', domain, log, rig=rig, **limits)
+            )
         arm = Arm(domain)
         yield arm
         arm.executor.shutdown()
@@ -202,3 +208,26 @@ def test_a_pedal_takes_over_hands_back_and_names_why_afterwards(arm: Arm) -> Non
     assert len({event.id for event in arm.events}) == 1
     label = arm.events[-1]
     assert (label.kind, label.reason) == ('safety', 'about to collide')
+
+
+def test_a_push_at_the_wrist_takes_over(arm: Arm) -> None:
+    arm.wait_for_phase(Authority.PHASE_HUMAN)
+    arm.call(Trigger, 'follower/engage_policy')
+    arm.wait_for_phase(Authority.PHASE_POLICY)
+
+    def push(newton: float) -> None:
+        message = WrenchStamped()
+        message.wrench.force.y = -newton
+        arm.wrench.publish(message)
+        arm.spin()
+
+    for _ in range(20):
+        push(7.0)
+    assert not arm.events
+
+    def press_and_release() -> None:
+        push(9.0)
+        push(0.0)
+
+    wait_until(lambda: bool(arm.events), press_and_release, 'a takeover')
+    assert arm.events[0].trigger == 'load'

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 import sys
 
+from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rclpy.duration import Duration
 from rclpy.node import Node
@@ -83,6 +85,7 @@ class InterventionNode(Node):
             self.create_subscription(Authority, stream.topic, self._on_authority, SENSOR)
         self._wire_motion(rig)
         self._wire_load(rig)
+        self._wire_wrench(rig)
         self._wire_confidence()
         self._wire_buttons(rig)
         self.create_service(TriggerService, '~/take_over', self._serve(self._take_over_by_service))
@@ -148,6 +151,27 @@ class InterventionNode(Node):
 
         for stream in rig.by_role(Role.LOAD):
             self.create_subscription(JointState, stream.topic, on_load, SENSOR)
+
+    def _wire_wrench(self, rig: Rig) -> None:
+        limit = declare(
+            self,
+            'force_limit',
+            0.0,
+            'force at the wrist that takes over, N; 0: never',
+            low=0.0,
+            high=1000.0,
+        )
+        if not limit:
+            return
+        trigger = ThresholdTrigger(high=limit, low=REARM_SHARE * limit)
+
+        def on_wrench(message: WrenchStamped) -> None:
+            force = message.wrench.force
+            if trigger.update(math.hypot(force.x, force.y, force.z)):
+                self._fire(Trigger.LOAD)
+
+        for stream in rig.by_role(Role.WRENCH):
+            self.create_subscription(WrenchStamped, stream.topic, on_wrench, SENSOR)
 
     def _wire_confidence(self) -> None:
         limit = declare(
