@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from teleop_bridge.rig.schema import Rig
 
 Vector = NDArray[np.float64]
+_FAR = 1e6  # rad or m: stands for joints without position limits
 
 
 class Limiter:
@@ -25,6 +26,8 @@ class Limiter:
         self._upper = np.array([joint.upper for joint in rig.joints])
         self._velocity = np.array([joint.velocity for joint in rig.joints])
         self._acceleration = np.array([joint.acceleration for joint in rig.joints])
+        self._braking = np.isfinite(self._acceleration)
+        self._finite = np.where(self._braking, self._acceleration, 1.0)
         self._max_lead = rig.follower.max_lead
         self._positions = np.full(len(rig.joints), np.nan)
         self._rate = np.zeros(len(rig.joints))
@@ -59,19 +62,22 @@ class Limiter:
         ``measured`` bounds how far the command may lead the follower; ``max_velocity``, per
         second, lowers every joint's velocity limit, as at start-up.
         """
-        goal = np.clip(wanted, self._lower, self._upper)
+        goal = _within(wanted, self._lower, self._upper)
         if measured is not None:
-            goal = np.clip(goal, measured - self._max_lead, measured + self._max_lead)
+            goal = _within(goal, measured - self._max_lead, measured + self._max_lead)
         bound = np.minimum(self._velocity, max_velocity)
         goal_rate = (goal - self._goal) / dt_s
         goal_rate[np.abs(goal_rate) > bound] = 0.0  # a jump of the goal, not a motion to follow
         self._goal = goal
         error = goal - self._positions - goal_rate * dt_s
-        closing = np.minimum(np.abs(error) / dt_s, self._brakeable(np.abs(error), dt_s))
-        rate = np.clip(goal_rate + np.sign(error) * closing, -bound, bound)
-        below, above = self._positions - self._lower, self._upper - self._positions
-        rate = np.clip(rate, -self._brakeable(below, dt_s), self._brakeable(above, dt_s))
-        return self._advance(rate, dt_s)
+        distance = np.abs(error)
+        closing, below, above = self._brakeable(
+            np.array([distance, self._positions - self._lower, self._upper - self._positions]),
+            dt_s,
+        )
+        closing = np.minimum(distance / dt_s, closing)
+        rate = _within(goal_rate + np.sign(error) * closing, -bound, bound)
+        return self._advance(_within(rate, -below, above), dt_s)
 
     def brake(self, dt_s: float) -> Vector:
         """Come to rest as fast as the acceleration limit allows and return the command."""
@@ -80,8 +86,8 @@ class Limiter:
 
     def _advance(self, rate: Vector, dt_s: float) -> Vector:
         change = self._acceleration * dt_s
-        rate = np.clip(rate, self._rate - change, self._rate + change)
-        positions = np.clip(self._positions + rate * dt_s, self._lower, self._upper)
+        rate = _within(rate, self._rate - change, self._rate + change)
+        positions = _within(self._positions + rate * dt_s, self._lower, self._upper)
         self._rate = (positions - self._positions) / dt_s
         self._positions = positions
         return positions
@@ -89,12 +95,18 @@ class Limiter:
     def _brakeable(self, distance: Vector, dt_s: float) -> Vector:
         """Return the greatest speed from which braking in whole periods ends within ``distance``.
 
+        ``distance`` is (…, n).
+
         From (n + f) a dt, with n whole and 0 <= f < 1, the steps until rest cover
         (n + 1) (n / 2 + f) a dt^2; solved for n + f.
         """
-        step = self._acceleration * dt_s
-        with np.errstate(invalid='ignore'):  # where acceleration has no limit
-            units = np.maximum(distance, 0.0) / (step * dt_s)
-            n = np.floor((np.sqrt(1 + 8 * units) - 1) / 2)
-            speed = (n / 2 + units / (n + 1)) * step
-        return np.where(np.isfinite(self._acceleration), speed, np.inf)
+        step = self._finite * dt_s
+        units = _within(distance, 0.0, _FAR) / (step * dt_s)
+        n = np.floor((np.sqrt(1 + 8 * units) - 1) / 2)
+        speed = (n / 2 + units / (n + 1)) * step
+        return np.where(self._braking, speed, np.inf)
+
+
+def _within(values: Vector, lower: Vector | float, upper: Vector | float) -> Vector:
+    """Clip; several times cheaper than np.clip for arrays of a few joints."""
+    return np.minimum(np.maximum(values, lower), upper)

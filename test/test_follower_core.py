@@ -168,6 +168,17 @@ def test_every_limit_is_kept_through_a_handover_between_moving_sources() -> None
     assert np.abs(np.diff(rates, axis=0)).max() / 0.01 <= 40 + 1e-6
 
 
+def test_a_joint_without_position_limits_keeps_the_others() -> None:
+    base = rig(startup_velocity=4.0)
+    joints = tuple(replace(joint, lower=-np.inf, upper=np.inf) for joint in base.joints)
+    loop = Loop(FollowerCore(replace(base, joints=joints)), human=lambda t: 20.0)
+    positions = commands(loop.run(200))
+    rates = np.diff(positions, axis=0) / 0.01
+    assert np.isfinite(positions).all() and positions[-1, 0] > 6
+    assert np.abs(rates).max() <= 4 + 1e-9
+    assert np.abs(np.diff(rates, axis=0)).max() / 0.01 <= 40 + 1e-6
+
+
 def test_an_offset_takeover_leaves_the_follower_where_it_is() -> None:
     core = FollowerCore(rig(takeover='offset', startup_velocity=4.0), human_first=False)
     loop = Loop(core, human=lambda t: 0.4, policy=lambda t: 0.1)
