@@ -9,6 +9,9 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta, timezone
 import math
 from pathlib import Path
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -214,3 +217,28 @@ def test_a_port_is_found_by_unplugging_it(
     plugged.clear()
     assert main(['find-port']) != 0
     assert 'found none plugged in' in capsys.readouterr().err
+
+
+def test_a_person_at_a_terminal_is_led_through_it(arms: Arms, rig: Path) -> None:
+    person = Person(arms)
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'curation.cli.main', 'calibrate', str(rig), '--poses', '1'],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdin is not None and process.stderr is not None
+    asked = 0
+    for line in process.stderr:
+        if not line.endswith(', then press Enter\n'):
+            continue
+        asked += 1
+        if 'end to end' in line:
+            time.sleep(0.2)  # it reads meanwhile
+            person.ask_meanwhile(line, lambda: time.sleep(0.2))
+        else:
+            person.ask(line)
+        process.stdin.write('\n')
+        process.stdin.flush()
+    assert process.wait(20) == 0
+    assert asked == 7
+    leader = load_calibration(rig.parent / 'leader.yaml').servos
+    assert (leader['lead_pan'].range_min, leader['lead_grip'].range_max) == (900, 2600)
