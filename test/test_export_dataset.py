@@ -6,15 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 import json
 from pathlib import Path
 
+import av
 import numpy as np
 from numpy.typing import NDArray
 import pyarrow.parquet as pq
 import pytest
 
 from curation.align.episode import Episode
+from curation.align.frames import FrameSource
+from curation.bag.video import VideoStream
 from curation.exceptions import ExportError
 from curation.export.action import ActionSource
 from curation.export.images import Shape
@@ -166,6 +170,50 @@ def test_masked_samples_say_so_and_weigh_nothing(tmp_path: Path) -> None:
     shown = dict(read_frames(video, [0, 7], fps=20))
     for i, held in ((0, 1), (7, 5)):  # the nearest that there was
         assert np.abs(shown[i].astype(int) - picture(held)).mean() < 6
+
+
+class Streamed(FrameSource):
+    """A camera that sends H.264, of which no message must be encoded again."""
+
+    def __init__(self) -> None:
+        encoder = av.CodecContext.create('libx264', 'w')
+        encoder.width, encoder.height, encoder.pix_fmt = 64, 48, 'yuv420p'
+        encoder.time_base = Fraction(1, 20)
+        encoder.options = {
+            'g': '5', 'bf': '0', 'crf': '10', 'sc_threshold': '0', 'tune': 'zerolatency'}
+        packets = []
+        for i in range(30):
+            frame = av.VideoFrame.from_ndarray(picture(i), format='rgb24')
+            frame.pts = i
+            packets += encoder.encode(frame)
+        self.data = [bytes(packet) for packet in [*packets, *encoder.encode(None)]]
+        self.video = VideoStream(lambda i: (self.data[i], 'h264'), 'test')
+
+    def packet(self, index: int) -> tuple[bytes, str]:
+        return self.data[index], 'h264'
+
+    def __call__(self, index: int) -> NDArray[np.uint8]:
+        return self.video.frame(index)
+
+
+def test_video_that_fits_is_copied_and_else_encoded(tmp_path: Path) -> None:
+    camera = Streamed()
+    episode = replace(EPISODES[0], frames={'front': camera})
+    track = episode.tracks['front']
+    options = LeRobotOptions(passthrough=True)
+    for name, indices, copied in (
+        ('fits', np.arange(20) + 5, True),
+        ('no key frame first', np.arange(20) + 6, False),
+        ('another rate', np.arange(20) // 2, False),
+    ):
+        shown = replace(
+            episode, tracks={**episode.tracks, 'front': replace(track, indices=indices)})
+        export_lerobot([shown], tmp_path / name, options, executor=SerialExecutor())
+        path = tmp_path / name / 'videos/observation.images.front/chunk-000/file-000.mp4'
+        found = dict(read_frames(path, list(range(20)), fps=20))
+        same = [np.array_equal(found[i], camera(int(indices[i]))) for i in range(20)]
+        assert all(same) if copied else not all(same)
+        assert len(found) == 20
 
 
 def test_an_encoder_that_is_not_there_is_named(tmp_path: Path) -> None:
