@@ -40,33 +40,33 @@ def main() -> None:
     write_bags(work / 'bags', arguments.episodes, arguments.seconds)
     codecs = arguments.codecs.split(',')
     console = Console(width=110)
-    _writers(console, work, codecs)
+    for number, codec in enumerate(codecs):
+        _writers(console, work, codec)
+        if not number:
+            _loaders(console, work, codec)
     _encoders(console, work, codecs)
-    _loaders(console, work, codecs[0])
 
 
-def _writers(console: Console, work: Path, codecs: list[str]) -> None:
+def _writers(console: Console, work: Path, codec: str) -> None:
     table = Table('codec', 'writer', 'ms CPU a frame', 'MB', 'PSNR dB', 'against PyAV alone')
-    reading = _run('reading', work, codecs[0])
-    for codec in codecs:
-        rows = {name: _run(name, work, codec) for name in ('floor', 'ours', 'lerobot')}
-        frames = 2 * rows['ours']['frames']
-        base = rows['floor']['cpu_s']
-        for name, said in (('floor', 'PyAV alone'), ('ours', 'ours, from bags'),
-                           ('lerobot', 'lerobot 0.6.1, from memory')):
-            row = rows[name]
-            if 'cpu_s' not in row:
-                table.add_row(codec, said, row['error'])
-                continue
-            size = f'{row["bytes"] / 1e6:.1f}' if 'bytes' in row else ''
-            psnr = f'{row["psnr"]:.1f}' if 'psnr' in row else ''
-            table.add_row(codec, said, f'{1000 * row["cpu_s"] / frames:.2f}', size, psnr,
-                          f'{row["cpu_s"] / base:.2f}')
-        if 'cpu_s' in rows['lerobot']:
-            less = rows['lerobot']['cpu_s'] / rows['ours']['cpu_s']
-            table.add_row(codec, 'lerobot / ours', f'{less:.2f}')
-        table.add_row(codec, 'aligning and decoding alone',
-                      f'{1000 * reading["cpu_s"] / frames:.2f}')
+    reading = _run('reading', work, codec)
+    rows = {name: _run(name, work, codec) for name in ('floor', 'ours', 'lerobot')}
+    frames = 2 * rows['ours']['frames']
+    base = rows['floor']['cpu_s']
+    for name, said in (('floor', 'PyAV alone'), ('ours', 'ours, from bags'),
+                       ('lerobot', 'lerobot 0.6.1, from memory')):
+        row = rows[name]
+        if 'cpu_s' not in row:
+            table.add_row(codec, said, row['error'])
+            continue
+        size = f'{row["bytes"] / 1e6:.1f}' if 'bytes' in row else ''
+        psnr = f'{row["psnr"]:.1f}' if 'psnr' in row else ''
+        table.add_row(codec, said, f'{1000 * row["cpu_s"] / frames:.2f}', size, psnr,
+                      f'{row["cpu_s"] / base:.2f}')
+    if 'cpu_s' in rows['lerobot']:
+        less = rows['lerobot']['cpu_s'] / rows['ours']['cpu_s']
+        table.add_row(codec, 'lerobot / ours', f'{less:.2f}')
+    table.add_row(codec, 'aligning and decoding alone', f'{1000 * reading["cpu_s"] / frames:.2f}')
     console.print(table)
 
 

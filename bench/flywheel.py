@@ -8,6 +8,7 @@ contrasts, stated before running:
 selection  everything collected against what our rules keep, at equal size after selection
 places     free choice of places against places in the order in which coverage asks for them
 rollouts   after a first policy: as many minutes of demonstrations, or of corrected rollouts
+takeover   within corrected rollouts: blended takeover against hard switch
 weights    within corrected rollouts: weight 1, 2.5, 10
 masks      within corrected rollouts: with and without the ramp and the window before takeovers
 own        within corrected rollouts: with and without what the policy did by itself

@@ -61,6 +61,19 @@ def rollouts(lab: Lab, seed: int) -> Arms:
     }
 
 
+def takeover(lab: Lab, seed: int) -> Arms:
+    """Blend the command when a person takes over, or switch it at once."""
+    first = lab.collect('first', seed, lab.minutes)
+    checkpoint = lab.train('first', seed, first, OPTIONS)
+    arms = {}
+    for name, hard in (('blended', False), ('hard switch', True)):
+        kind = 'corrected_hard' if hard else 'corrected'
+        bags = lab.collect(
+            kind, 2000 + seed, lab.minutes, checkpoint=checkpoint, hard_switch=hard)
+        arms[name] = lab.success(lab.train(kind, seed, first + bags, OPTIONS))
+    return arms
+
+
 def weights(lab: Lab, seed: int) -> Arms:
     """Weigh corrections as much as, more, or much more than the rest."""
     return _retrained(
@@ -101,6 +114,7 @@ CONTRASTS: dict[str, Callable[[Lab, int], Arms]] = {
     'selection': selection,
     'places': places,
     'rollouts': rollouts,
+    'takeover': takeover,
     'weights': weights,
     'masks': masks,
     'own': own,

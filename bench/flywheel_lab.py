@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import json
 from pathlib import Path
+import re
 import shutil
 
 import numpy as np
@@ -53,6 +54,7 @@ class Lab:
         *,
         checkpoint: Path | None = None,
         places: tuple[Place, ...] = (),
+        hard_switch: bool = False,
     ) -> list[Path]:
         """Record that many minutes of three operators in turn; with a checkpoint they correct it.
 
@@ -63,7 +65,7 @@ class Lab:
         if done.exists():
             return [Path(bag) for bag in json.loads(done.read_text())]
         shutil.rmtree(folder, ignore_errors=True)
-        collection = self._collection(folder, checkpoint)
+        collection = self._collection(folder, checkpoint, hard_switch=hard_switch)
         bags: list[Path] = []
         spent_s, number = 0.0, 0
         while spent_s < 60 * minutes:
@@ -108,8 +110,15 @@ class Lab:
         solved: list[bool] = json.loads(done.read_text())
         return solved
 
-    def _collection(self, folder: Path, checkpoint: Path | None) -> Collection:
+    def _collection(
+        self, folder: Path, checkpoint: Path | None, *, hard_switch: bool
+    ) -> Collection:
         rig, tasks = _files()
+        if hard_switch:  # takes over within one step of 10 ms
+            text, changed = re.subn(r'ramp_ms: \d+', 'ramp_ms: 1', rig.read_text())
+            assert changed == 1, rig
+            rig = self.work / 'hard_switch.yaml'
+            rig.write_text(text)
         return Collection(
             rig=rig,
             tasks=tasks,

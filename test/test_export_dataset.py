@@ -223,6 +223,20 @@ def test_an_encoder_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize('codec', ['hevc', 'av1'])
+def test_every_codec_is_joined_and_read_back(codec: str, tmp_path: Path) -> None:
+    try:
+        av.Codec(CODECS[codec].encoder, 'w')
+    except av.codec.codec.UnknownCodecError:
+        pytest.skip(f'this FFmpeg has no {CODECS[codec].encoder}')
+    out = tmp_path / 'out'
+    export_lerobot(EPISODES, out, LeRobotOptions(codec=CODECS[codec]))
+    source = LeRobotSource(out)
+    for number, i in ((0, 0), (1, 20), (2, 21)):
+        image = source.frame(number, 'front', i).astype(int)
+        assert np.abs(image - picture(i)).mean() < 6
+
+
 def test_codecs_can_be_tuned() -> None:
     codec = CODECS['hevc'].tuned(gop=10, quality=30, preset='medium')
     options = codec.encoder_options()

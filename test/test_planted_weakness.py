@@ -31,7 +31,7 @@ pytestmark = [
         any(find_spec(name) is None for name in ('mujoco', 'torch', 'onnx', 'onnxruntime')),
         reason='training on the simulated rig needs pip install mujoco torch onnx onnxruntime'),
 ]
-_TAUGHT, _SHOWN = 60, 8
+_TAUGHT, _SHOWN = 40, 10
 _ONNX = 'teleop_bridge.policy.onnx:OnnxPolicy'
 
 
@@ -82,7 +82,8 @@ def test_replay_points_to_the_region_and_coverage_asks_for_it(
     told = json.loads(capsys.readouterr().out)['episodes']
     medians = [np.nanmedian([p['median'] for p in one['phases'] if p['median']]) for one in told]
     known, unknown = np.array(medians[:_SHOWN]), np.array(medians[_SHOWN:])
-    assert np.median(unknown) > 1.5 * np.median(known)
+    assert np.mean(unknown[:, None] > known) > 0.8  # how often one of there diverges more
+    assert np.median(unknown) > 1.2 * np.median(known)
     states = [initial_state(episode) for episode in align_all(taught)]
     rig = align_all(taught[:1])[0].rig
     task = load_tasks(TASKS_FILE).task('pick_place')

@@ -89,5 +89,5 @@ class JoinedVideo:
         chunk, number = divmod(self._file, CHUNK)
         path = self._folder / f'videos/{self.key}/chunk-{chunk:03d}/file-{number:03d}.mp4'
         self._container = mp4(path, fps=self._fps)
-        self._stream = self._container.add_stream_from_template(template)
+        self._stream = self._container.add_stream_from_template(template, opaque=True)
         self._stream.time_base = time_base(self._fps)

@@ -45,7 +45,7 @@ def copy_packets(packets: Sequence[bytes], path: Path, *, fps: int, codec: str) 
     opened: Any = av.open(io.BytesIO(b''.join(packets)), format=_DEMUXERS[codec])
     with opened as source, mp4(path, fps=fps) as container:
         video = source.streams.video[0]
-        stream: Any = container.add_stream_from_template(video)
+        stream: Any = container.add_stream_from_template(video, opaque=True)
         stream.time_base = time_base(fps)
         for number, packet in enumerate(source.demux(video)):
             if packet.size:
