@@ -8,11 +8,18 @@ from collections.abc import Callable
 import json
 from pathlib import Path
 import shutil
+import signal
 import subprocess
 
 import pytest
 
-from curation.cli.collect import _console, choose_operator, choose_session, processes
+from curation.cli.collect import (
+    _console,
+    choose_operator,
+    choose_session,
+    end_in_order,
+    processes,
+)
 from curation.cli.main import main
 from curation.exceptions import ChildError
 from recorder.operators import read_operators
@@ -114,6 +121,18 @@ def test_the_desktop_entry_keeps_every_word_of_its_command(
         plain = tmp_path / 'plain.desktop'
         plain.write_text(desktop_entry(load_plan_file(path), ['flywheel'], {}))
         subprocess.run([checker, str(plain)], check=True)
+
+
+@pytest.mark.parametrize('number', [signal.SIGHUP, signal.SIGTERM])
+def test_a_closed_window_ends_the_session_in_order(number: signal.Signals) -> None:
+    before = {kind: signal.getsignal(kind) for kind in (signal.SIGHUP, signal.SIGTERM)}
+    try:
+        end_in_order()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
 
 
 def test_a_program_that_ends_ends_the_console_and_tells_what_to_do() -> None:

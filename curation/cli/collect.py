@@ -12,9 +12,11 @@ from importlib.util import find_spec
 import os
 from pathlib import Path
 import shutil
+import signal
 import subprocess
 import sys
 import time
+from types import FrameType
 
 from curation.cli.exits import Exit
 from curation.cli.output import Output
@@ -112,16 +114,17 @@ def _collect(plan: PlanFile, operator: str, output: Output) -> Exit:
     facts['session_id'] = choose_session(plan, pseudonym)
     logs = plan.output / 'logs' / str(facts['session_id'])
     output.line(f'starting {rig.name}; what its programs say goes to {logs}')
+    end_in_order()
     with Children(logs=logs, environment={**os.environ, 'PYTHONUNBUFFERED': '1'}) as children:
         for name, command in _included(rig):
             children.run(name, command)
         for process in processes(plan, rig, facts):
             children.start(process)
-        _console(children)
+        code = _console(children)
         for complaint in children.stop():
             output.note(complaint)
     output.line(f'the session is in {plan.output / str(facts["session_id"])}')
-    return Exit.OK
+    return Exit.BAD_DATA if code else Exit.OK
 
 
 def _included(rig: Rig) -> list[tuple[str, list[str]]]:
@@ -141,17 +144,31 @@ def _included(rig: Rig) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _console(children: Children) -> None:
-    """Show the console until the operator leaves it; ChildError if a program ends before."""
+def end_in_order() -> None:
+    """Let a closed window, and SIGTERM, end everything as Ctrl-C does."""
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _console(children: Children) -> int:
+    """Show the console until the operator leaves it, and return its exit code.
+
+    ChildError if a program ends before.
+    """
     console = subprocess.Popen([sys.executable, '-m', 'recorder.nodes.console'])
     try:
         while console.poll() is None:
             children.check()
             time.sleep(_WATCH_S)
+        return console.returncode
     except ChildError as error:
         raise ChildError(f'{error}. Start again: the session continues') from error
     except KeyboardInterrupt:
-        pass  # the console has met the same Ctrl-C
+        return 0  # the console has met the same Ctrl-C
     finally:
         console.terminate()
         console.wait(_PATIENCE_S)
