@@ -11,6 +11,7 @@ from pathlib import Path
 from curation.cli.exits import Exit
 from curation.cli.output import Output
 from curation.cli.paths import add_alignment, add_bags, aligned
+from curation.scores.proposal import agreement, propose_grades
 from curation.scores.rules import load_rules
 from curation.scores.score import score_all
 from curation.scores.verdict import judge
@@ -29,12 +30,15 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
     scores = score_all(list(aligned(arguments, output, failures)))
     rules = load_rules(arguments.rules)
     judgements = [judge(score, scores, rules) for score in scores]
+    proposals = propose_grades(scores)
     output.table(
-        ('episode', 'grade', 'duration', 'of median', 'smoothness', 'coverage', 'verdict', 'why'),
+        ('episode', 'grade', 'proposed', 'duration', 'of median', 'smoothness', 'coverage',
+         'verdict', 'why'),
         [
             (
                 score.name,
                 score.grade or 'ungraded',
+                proposal or '–',
                 f'{score.duration_s:.1f} s',
                 f'{score.duration_ratio:.2f}',
                 f'{score.smoothness.ranking:.2f}',
@@ -42,19 +46,24 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
                 judgement.verdict.value,
                 '; '.join(judgement.reasons),
             )
-            for score, judgement in zip(scores, judgements, strict=True)
+            for score, judgement, proposal in zip(scores, judgements, proposals, strict=True)
         ],
     )
+    agreed = agreement(scores)
+    if agreed.compared:
+        output.line(f'{agreed.agreed} of {agreed.compared} grades are as the streams propose')
     output.document(
         [
             {
                 **asdict(score),
                 'initial': score.initial.tolist(),
+                'final': score.final.tolist(),
+                'proposed_grade': proposal,
                 'verdict': judgement.verdict.value,
                 'reasons': judgement.reasons,
                 'sentences': judgement.sentences,
             }
-            for score, judgement in zip(scores, judgements, strict=True)
+            for score, judgement, proposal in zip(scores, judgements, proposals, strict=True)
         ]
     )
     return Exit.BAD_DATA if failures else Exit.OK

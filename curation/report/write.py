@@ -32,6 +32,7 @@ from curation.report.overview import (
     people,
     places_in_sessions,
 )
+from curation.scores.proposal import agreement
 from curation.scores.score import Score, score_all
 from curation.scores.verdict import judge, Judgement
 from teleop_bridge.rig.tasks import Tasks
@@ -80,6 +81,7 @@ def write_report(
             'checks': found_by_check(findings, rows),
             'people': people(scores),
             'next': next_starts(episodes, scores, tasks),
+            'agreement': agreement(scores),
         }
         index = _render('index.html', **content)
         (folder / 'index.html').write_text(index, encoding='utf-8')

@@ -30,6 +30,17 @@ def initial_state(episode: Episode) -> tuple[str, Points]:
     return 'robot joints', episode.state[0]
 
 
+def final_state(episode: Episode) -> Points:
+    """Return what ``initial_state`` tells of the beginning, of the end."""
+    for stream in episode.rig.by_role(Role.POSE):
+        signal = episode.signals.get(stream.name)
+        if signal is not None and signal.valid[0]:
+            last: Points = signal.values[np.flatnonzero(signal.valid)[-1], :3]
+            return last
+    last = episode.state[-1]
+    return last
+
+
 def gains(points: Points) -> NDArray[np.float64]:
     """Return the distance of each of the points (k, d) to the nearest earlier one; first NaN.
 

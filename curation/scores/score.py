@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.align.episode import Episode, Times
-from curation.scores.coverage import gains, initial_state
+from curation.scores.coverage import final_state, gains, initial_state
 from curation.scores.grasps import closings, gripper_index
 from curation.scores.smoothness import Smoothness, smoothness
 from teleop_bridge.clock import NANOSECONDS
@@ -25,7 +25,8 @@ class Score:
     """What was found in one episode; NaN where it can't be told, times in s.
 
     ``duration_ratio`` is against the median of the task's episodes, ``coverage_gain`` the distance
-    of the initial state to the nearest earlier one of the task, in what ``coverage_basis`` says.
+    of the initial state to the nearest earlier one of the task, in what ``coverage_basis`` says;
+    ``final`` is the same of the end.
     ``grasps`` counts closings of the gripper, None where the rig has none.
     """
 
@@ -41,6 +42,7 @@ class Score:
     duration_ratio: float
     smoothness: Smoothness
     initial: NDArray[np.float64]
+    final: NDArray[np.float64]
     coverage_basis: str
     coverage_gain: float
     grasps: int | None
@@ -80,6 +82,7 @@ def measure(episode: Episode) -> Score:
         duration_ratio=1.0,
         smoothness=smoothness(times_s[known], arm[known], events_s=events_s),
         initial=initial,
+        final=final_state(episode),
         coverage_basis=basis,
         coverage_gain=math.nan,
         grasps=grasps,
