@@ -32,12 +32,11 @@ def initial_state(episode: Episode) -> tuple[str, Points]:
 
 def final_state(episode: Episode) -> Points:
     """Return what ``initial_state`` tells of the beginning, of the end."""
-    for stream in episode.rig.by_role(Role.POSE):
+    last: Points = episode.state[-1]
+    for stream in reversed(episode.rig.by_role(Role.POSE)):
         signal = episode.signals.get(stream.name)
         if signal is not None and signal.valid[0]:
-            last: Points = signal.values[np.flatnonzero(signal.valid)[-1], :3]
-            return last
-    last = episode.state[-1]
+            last = signal.values[np.flatnonzero(signal.valid)[-1], :3]
     return last
 
 
