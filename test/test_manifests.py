@@ -210,7 +210,8 @@ def test_verbs_that_read_bags_take_those_of_a_manifest(
     entries = (replace(whole.episodes[2], split='val'), *whole.episodes[:2])
     save(Manifest('m', whole.chosen_by, entries), tmp_path / 'm.json')
     chosen = ['score', data, '--manifest', tmp_path / 'm.json']
-    _, scores = command(capsys, *chosen)
+    _, scores = command(capsys, *chosen, '--information')
+    assert all(isinstance(score['information'], float) for score in scores)
     assert [score['episode_id'] for score in scores] == [e.id for e in entries]
     assert len(command(capsys, *chosen, '--split', 'train')[1]) == 2
     assert main([*map(str, chosen), '--split', 'no']) is Exit.BAD_DATA
