@@ -32,6 +32,7 @@ class _Topic:
         self.episode: StreamHealth | None = None  # statistics of the bag in hand
         self.latched: deque[Arrival] = deque(maxlen=1)
         self.last_ns = 0
+        self.publishers = 1
 
 
 class Capture:
@@ -69,6 +70,7 @@ class Capture:
                 self._past = deque(m for m in self._past if m.topic != info.name)
                 self._past_bytes = sum(len(m.data) for m in self._past)
             known.info = info
+            known.publishers = publishers
             known.latched = deque(known.latched, maxlen=max(publishers, 1))
             if self._writer is not None and known.episode is None:
                 known.episode = StreamHealth(info.name, expected_hz, start_ns=self._start_ns)
@@ -81,6 +83,8 @@ class Capture:
             entry = self._topics[topic]
             log_ns = entry.last_ns = max(log_ns, entry.last_ns)
             stamp = header_stamp_ns(data) if entry.stamped else None
+            if entry.publishers > 1:
+                sequence = None  # each publisher has its own, and the middleware tells not whose
             entry.health.received(log_ns, stamp, sequence, len(data))
             message = Arrival(topic, data, log_ns, publish_ns)
             if entry.info.latched:

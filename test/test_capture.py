@@ -141,6 +141,17 @@ def test_refusing_disk_ends_writing_counts_the_rest_and_still_closes() -> None:
     assert writer.content_id() == '' and inner.closed
 
 
+def test_losses_are_told_of_one_publisher_and_never_made_up_of_two() -> None:
+    capture = Capture()
+    for publishers, sequences, lost in ((1, (1, 2, 5), 2), (2, (1, 100, 2, 101), 0)):
+        name = f'/from_{publishers}'
+        capture.add_topic(topic(name, 'std_msgs/msg/String'), publishers=publishers)
+        for sequence in sequences:
+            capture.arrived(name, bytes(8), START_NS, START_NS, sequence)
+        (report,) = (r for r in capture.reports(START_NS) if r.topic == name)
+        assert report.lost == lost
+
+
 def test_topic_that_changes_type_is_refused_while_recording(tmp_path: Path) -> None:
     capture = Capture()
     capture.add_topic(JOINTS)
