@@ -25,6 +25,8 @@ from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.tasks import Task
 from teleop_bridge.vocabulary import Grade, SessionKind, SessionState
 
+_SHOWN_FAULTS = 2  # of those in a message; /diagnostics has all
+
 
 class Controller:
     """Carries out an operator's commands; each raises FlywheelError where it can't."""
@@ -88,7 +90,9 @@ class Controller:
         if faults:
             if state is SessionState.ARMED:
                 self.session.disarm(now)
-            self.message = '. '.join(map(str, faults))
+            more = len(faults) - _SHOWN_FAULTS
+            shown = [str(fault) for fault in faults[:_SHOWN_FAULTS]]
+            self.message = '. '.join(shown + [f'And {more} more'] * (more > 0))
         elif state in (SessionState.IDLE, SessionState.RESET):
             self.session.arm(now)
             place = self._place(self.next_location())

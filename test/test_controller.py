@@ -20,6 +20,7 @@ from recorder.controller import Controller, RecorderOptions
 from recorder.evaluation import interleave, Trial
 from recorder.exceptions import SessionError
 from recorder.facts import EpisodeFacts, from_json, read_sidecar, SessionFacts
+from recorder.gate import Fault
 from recorder.session import Plan
 from support.bags import joint_state, topic
 from teleop_bridge.clock import SessionClock
@@ -90,6 +91,19 @@ def test_start_needs_the_gate_and_end_saves_a_verified_bag(
     assert read_sidecar(outcome.bag)['state'] == 'saved'
     assert len(list(read_messages(bag_file(outcome.bag)))) == 100
     assert controller.status().done == 1 and controller.status().grade == 'success_first_try'
+
+
+def test_many_faults_are_counted_where_an_operator_reads(
+    make: Callable[..., Controller], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller = make()
+    found = [Fault(f'stream {number}', 'silent', 'wake it') for number in range(5)]
+    monkeypatch.setattr(controller, 'faults', lambda: found)
+    assert controller.arm() == found
+    assert controller.message == 'stream 0: silent; wake it. stream 1: silent; wake it. And 3 more'
+    del found[2:]
+    controller.arm()
+    assert controller.message == 'stream 0: silent; wake it. stream 1: silent; wake it'
 
 
 def test_gate_disarms_when_a_stream_dies(make: Callable[..., Controller]) -> None:
