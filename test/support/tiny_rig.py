@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 import signal
@@ -123,7 +123,6 @@ def recorder(
     *,
     text: str = TEXT,
     program: Sequence[str] = ('-m', 'recorder.nodes.recorder'),
-    environ: Mapping[str, str] | None = None,
     **parameters: object,
 ) -> Iterator[subprocess.Popen[str]]:
     """Run the recorder of that rig into ``folder/bags``; the block may end it itself."""
@@ -141,7 +140,7 @@ def recorder(
     process = subprocess.Popen(
         [sys.executable, *program, '--ros-args', *arguments],
         text=True,
-        env={**environment(domain), **(environ or {})},
+        env=environment(domain),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
