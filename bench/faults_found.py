@@ -9,7 +9,7 @@ import sys
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / 'test'))
 
-from support.fault_table import main  # noqa: E402
+from support.fault_table import main
 
 if __name__ == '__main__':
     main()

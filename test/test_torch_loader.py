@@ -20,6 +20,9 @@ from curation.exceptions import ExportError
 from curation.export.frames import export_frames, FrameEncoding, FrameOptions
 from curation.export.images import Shape
 from curation.export.lerobot import export_lerobot
+from curation.export.robomimic import export_robomimic
+from curation.export.zarr_buffer import export_zarr
+from curation.torch.arrays import RobomimicSource, ZarrSource
 from curation.torch.bags import BagSource
 from curation.torch.cache import ProcessCache
 from curation.torch.frames import FramesSource
@@ -49,7 +52,13 @@ def exports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, EpisodeSource
     frames = export_frames(
         EPISODES, folder / 'frames', FrameOptions(encoding=FrameEncoding.PNG))
     export_lerobot(EPISODES, folder / 'lerobot')
-    return {'frames': FramesSource(frames), 'lerobot': LeRobotSource(folder / 'lerobot')}
+    export_robomimic(EPISODES, folder / 'robomimic')
+    return {
+        'frames': FramesSource(frames),
+        'lerobot': LeRobotSource(folder / 'lerobot'),
+        'robomimic': RobomimicSource(folder / 'robomimic'),
+        'zarr': ZarrSource(export_zarr(EPISODES, folder / 'zarr')),
+    }
 
 
 @given(
@@ -72,18 +81,21 @@ def test_windows_stay_in_their_episode_and_mark_what_they_repeat(
     assert set(np.diff(future[~future_pad])) <= {1}
 
 
-@pytest.mark.parametrize('name', ['frames', 'lerobot'])
+@pytest.mark.parametrize('name', ['frames', 'lerobot', 'robomimic', 'zarr'])
 def test_a_source_has_the_episodes_values_and_frames(
     name: str, exports: dict[str, EpisodeSource]
 ) -> None:
     source = exports[name]
-    tolerance = 0 if name == 'frames' else 6  # of a lossy codec
+    tolerance = 6 if name == 'lerobot' else 0  # of a lossy codec
     assert source.lengths.tolist() == [40, 33]
     assert source.cameras == ('front',)
     for number, episode in enumerate(EPISODES):
         numbers = source.numbers(number)
-        assert np.array_equal(numbers[STATE], episode.state.astype(np.float32))
-        assert np.array_equal(numbers[ACTION], episode.action.astype(np.float32))
+        assert np.array_equal(
+            numbers[STATE].astype(np.float32), episode.state.astype(np.float32))
+        assert np.array_equal(
+            numbers[ACTION].astype(np.float32), episode.action.astype(np.float32))
+        assert numbers['sample_weight'].max() == 2.5
         for i in (0, 20, 3, 4, len(episode) - 1):  # back and forth
             image = source.frame(number, 'front', i).astype(int)
             assert np.abs(image - picture(i)).mean() <= tolerance
@@ -114,6 +126,8 @@ def test_bags_are_read_without_an_export(tmp_path: Path) -> None:
     [
         (FramesSource, 'expected a frames export'),
         (LeRobotSource, 'expected a LeRobot dataset'),
+        (RobomimicSource, 'expected a robomimic export'),
+        (ZarrSource, 'expected a Zarr export'),
     ],
 )
 def test_a_folder_that_is_no_export_is_named(
@@ -156,7 +170,7 @@ def test_an_item_is_a_window_with_its_padding(exports: dict[str, EpisodeSource])
 
 @needs_torch
 @pytest.mark.parametrize('method', ['fork', 'spawn'])
-@pytest.mark.parametrize('name', ['frames', 'lerobot'])
+@pytest.mark.parametrize('name', ['frames', 'lerobot', 'robomimic', 'zarr'])
 def test_workers_give_what_one_process_gives(
     name: str, method: str, exports: dict[str, EpisodeSource]
 ) -> None:

@@ -31,7 +31,7 @@ from teleop_bridge.vocabulary import Grade
 GYM = 2                # robomimic's EnvType of an environment that it does not know better
 FILE = 'dataset.hdf5'
 _SUCCESSES = (Grade.SUCCESS_FIRST_TRY.value, Grade.SUCCESS_AFTER_RETRIES.value)
-_OUTSIDE_OBS = ('intervention', 'authority', 'timestamp_ns')
+_OUTSIDE_OBS = ('intervention', 'authority', 'timestamp_ns', 'valid', 'sample_weight')
 
 
 def export_robomimic(
