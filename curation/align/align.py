@@ -10,12 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.align.derived import relative, tip_pose, velocities
 from curation.align.episode import Episode, Intervention, Signal, Times, Track, Values
 from curation.align.extract import JOINT_ROLES
 from curation.align.grid import default_rate, regular_grid, Span, span_of
 from curation.align.hold import hold, next_at_or_after
 from curation.align.merge import merge_joints, Merged, sort_stamps, Source
-from curation.align.options import AlignOptions, DEFAULT, Interpolation, OnGap, Pairing
+from curation.align.options import (
+    AlignOptions,
+    DEFAULT,
+    Derivation,
+    Derived,
+    Interpolation,
+    OnGap,
+    Pairing,
+)
 from curation.align.sample import Picker, sample, Stale
 from curation.align.series import Recording, Series
 from curation.exceptions import AlignmentError, StreamError
@@ -175,7 +184,33 @@ class _Aligner:
             signals[one.name] = signal
             if one.required:
                 stale += late
+        by_role = {one.role: one for one in inputs}
+        for declared in self._options.derived:
+            signals[declared.name] = self._derive(declared, by_role, signals, grid)
         return signals, stale
+
+    def _derive(
+        self,
+        declared: Derived,
+        inputs: Mapping[Role, _Input],
+        signals: Mapping[str, Signal],
+        grid: Times,
+    ) -> Signal:
+        role = Role.ACTION if declared.derivation is Derivation.RELATIVE else declared.role
+        for needed in {role, declared.role}:
+            if needed not in inputs or needed not in JOINT_ROLES:
+                raise StreamError(
+                    f"{self._where}: '{declared.name}' needs joints of the role {needed.value}"
+                )
+        if declared.name in signals:
+            raise StreamError(f"{self._where}: '{declared.name}' is a stream already")
+        if declared.derivation is Derivation.RELATIVE:
+            return relative(signals[Role.ACTION.value], signals[declared.role.value])
+        if declared.derivation is Derivation.TIP_POSE:
+            return tip_pose(self._rig, declared.frame, signals[role.value])
+        several = [s for s in self._recording.series.values() if s.stream.role is role]
+        merged = velocities(inputs[role].merged, several)
+        return sample(merged, grid, self._picker(role))[0]
 
     def _track(self, series: Series, grid: Times) -> tuple[Track, Stale | None]:
         stream = series.stream

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
+from teleop_bridge.rig.schema import Role
+
 
 class OnGap(Enum):
     """What to do where a required stream is staler than its maximum age."""
@@ -33,6 +35,27 @@ class Interpolation(Enum):
     SLERP = 'slerp'  # the quaternion of a pose; its position linearly
 
 
+class Derivation(Enum):
+    """What is derived."""
+
+    TIP_POSE = 'tip_pose'  # of a frame of the rig's URDF: position, m, and unit quaternion
+    VELOCITY = 'velocity'  # per s: the driver's, else from one message to the next
+    RELATIVE = 'relative'  # the action minus the state it starts from, rad or m
+
+
+@dataclass(frozen=True)
+class Derived:
+    """One derived stream: its name among the episode's signals, what it is, of which role.
+
+    ``frame`` is the URDF's frame of a tip pose.
+    """
+
+    name: str
+    derivation: Derivation
+    role: Role = Role.STATE
+    frame: str = ''
+
+
 @dataclass(frozen=True)
 class AlignOptions:
     """How to build the grid and the samples.
@@ -40,6 +63,7 @@ class AlignOptions:
     ``rate`` in Hz is exact (``Fraction(30000, 1001)``); None takes the rig's first camera's rate,
     else that of its state. ``clock_stream`` instead names a stream whose messages are the grid.
     ``corrections_ns`` per stream is added to its stamps: a declared, measured clock offset.
+    ``derived`` streams are computed on load and are among the episode's signals by their names.
     Interpolated samples use the message after the grid time too, which ``Pairing`` never does.
     """
 
@@ -49,6 +73,7 @@ class AlignOptions:
     pairing: Pairing = Pairing.NEXT
     interpolation: Mapping[str, Interpolation] = field(default_factory=dict)
     corrections_ns: Mapping[str, int] = field(default_factory=dict)
+    derived: tuple[Derived, ...] = ()
     start_ns: int | None = None
     end_ns: int | None = None
 
