@@ -29,10 +29,10 @@ _ROLES = {
     'teleop_flywheel/msg/Intervention': Role.INTERVENTION,
     'teleop_flywheel/msg/EpisodeStatus': Role.EPISODE,
 }
-_JOINTS = ('sensor_msgs/msg/JointState', 'trajectory_msgs/msg/JointTrajectory')
+JOINT_TYPES = ('sensor_msgs/msg/JointState', 'trajectory_msgs/msg/JointTrajectory')
 _AGED = frozenset(Role) - {Role.CAMERA_INFO, Role.INTERVENTION, Role.EPISODE, Role.OTHER}
 _REQUIRED = (Role.STATE, Role.ACTION, Role.CAMERA)
-_SAMPLES = 400  # messages per topic that are looked at
+SAMPLES = 400  # messages per topic that are looked at
 _SANE_DELAY_NS = 10_000_000_000
 _ROUND_HZ = (1, 2, 5, 10, 15, 20, 25, 30, 50, 60, 90, 100, 125, 200, 250, 500, 1000)
 
@@ -73,14 +73,14 @@ def observe(bag: BagReader) -> list[Observed]:
             decoder = bag.decoder(name)
         except DecodeError:
             decoder = None
-        for message, _ in zip(bag.messages([name]), range(_SAMPLES), strict=False):
+        for message, _ in zip(bag.messages([name]), range(SAMPLES), strict=False):
             topic.log_ns.append(message.log_ns)
             if decoder is None:
                 continue
             try:
                 if decoder.has_header:
                     topic.header_ns.append(decoder.stamp_ns(message.data))
-                if topic.type in _JOINTS:
+                if topic.type in JOINT_TYPES:
                     decoded = decoder.decode(message.data)
                     names = getattr(decoded, 'name', ()) or getattr(decoded, 'joint_names', ())
                     topic.joints.update({str(joint): None for joint in names})
@@ -91,7 +91,7 @@ def observe(bag: BagReader) -> list[Observed]:
 
 def guess_role(topic: Observed) -> Role:
     """Return the likely role of a topic by its type and, for joints, the words in its name."""
-    if topic.type in _JOINTS:
+    if topic.type in JOINT_TYPES:
         name = topic.name.lower()
         for words, role in (
             ('policy', Role.POLICY_PROPOSAL),
@@ -103,7 +103,7 @@ def guess_role(topic: Observed) -> Role:
                 if role is Role.LEADER and re.search('command|cmd', name):
                     return Role.HUMAN_PROPOSAL
                 return role
-        return Role.STATE if topic.type == _JOINTS[0] else Role.ACTION
+        return Role.STATE if topic.type == JOINT_TYPES[0] else Role.ACTION
     role = _ROLES.get(topic.type, Role.OTHER)
     if role is Role.CAMERA and 'depth' in topic.name.lower():
         return Role.DEPTH
