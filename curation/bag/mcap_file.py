@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterator
 import heapq
 import os
+import threading
 
 from curation.bag.mcap_index import Index, read_summary, scan
 from curation.bag.mcap_records import (
@@ -39,6 +40,7 @@ class McapFile:
         self._number = number
         self.problems: list[Problem] = []
         self._cache: OrderedDict[int, Buffer] = OrderedDict()
+        self._buffer, self._reading = bytearray(), threading.Lock()
         self._descriptor = os.open(path, os.O_RDONLY)
         try:
             self._size = os.fstat(self._descriptor).st_size
@@ -177,12 +179,13 @@ class McapFile:
             self._cache.move_to_end(number)
             return self._cache[number]
         block = self._blocks[number]
-        data: Buffer = self._pread(block.offset, block.length)
         try:
-            if len(data) < block.length:
-                raise RecordError('the file is cut in it')
-            if block.chunked:
-                data, checked = open_chunk(data)
+            if not block.chunked:
+                data: Buffer = self._pread(block.offset, block.length)
+                if len(data) < block.length:
+                    raise RecordError('the file is cut in it')
+            else:
+                data, checked = self._read_chunk(block)
                 if not checked:
                     self._note(
                         Problem(
@@ -198,6 +201,22 @@ class McapFile:
             if len(self._cache) > _CACHED_BLOCKS:
                 self._cache.popitem(last=False)
         return data
+
+    def _read_chunk(self, block: Block) -> tuple[Buffer, bool]:
+        """Return a chunk's records; a compressed one is read into a buffer that is used again."""
+        if not self._reading.acquire(blocking=False):  # another thread has the buffer
+            return open_chunk(self._pread(block.offset, block.length))
+        try:
+            length = min(block.length, self._size)
+            if len(self._buffer) < length:
+                self._buffer = bytearray(length)
+            view = memoryview(self._buffer)[:length]
+            if os.preadv(self._descriptor, [view], block.offset) < block.length:
+                raise RecordError('the file is cut in it')
+            opened, checked = open_chunk(view)
+            return (bytes(opened) if isinstance(opened, memoryview) else opened), checked
+        finally:
+            self._reading.release()
 
     def _lose(self, block: Block, error: RecordError) -> None:
         topics = tuple(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-import zlib
+from zlib import crc32
 
 from curation.bag.mcap_records import (
     Block,
@@ -80,7 +80,7 @@ def read_summary(read: Reader, size: int) -> Index | None:
     if not whole or not 0 < start <= size - tail:
         return None
     summary = read(start, size - tail - start)
-    if crc and zlib.crc32(footer[: FOOTER.size - 4], zlib.crc32(summary)) != crc:
+    if crc and crc32(footer[: FOOTER.size - 4], crc32(summary)) != crc:
         return None
     try:
         return _parse_summary(summary, read)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 import struct
-import zlib
+from zlib import crc32
 
 import lz4.frame
 import zstandard
@@ -168,7 +168,7 @@ def open_chunk(data: Buffer) -> tuple[Buffer, bool]:
     opened = _decompress(compression, stored, size)
     if len(opened) != size:
         raise RecordError(f'a chunk should have {size} bytes, has {len(opened)}')
-    if crc and zlib.crc32(opened) != crc:
+    if crc and crc32(opened) != crc:
         raise RecordError("a chunk's CRC does not match its bytes")
     return opened, bool(crc)
 

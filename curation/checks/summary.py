@@ -145,13 +145,14 @@ def _path(state: Motion) -> Values:
 def _cameras(view: View) -> dict[str, CameraSummary]:
     found = {}
     for name, features in view.features.items():
-        if not len(features) or len(features.broken) == len(features):
+        if not len(features.thumbs):
             continue
-        some = features.thumbs[:: max(len(features) // 40, 1)]
-        change = np.abs(some.mean(axis=3) - features.background)
+        grey = features.thumbs.mean(axis=3, dtype=np.float32)
+        background = np.asarray(np.median(grey, axis=0), np.float32)
+        change = np.abs(grey - background)
         found[name] = CameraSummary(
-            features.background,
-            np.asarray(np.median(some, axis=0), np.float32),
+            background,
+            np.asarray(np.median(features.thumbs, axis=0), np.float32),
             float(np.nanmedian(features.sharpness)),
             float((np.median(change, axis=0) < 4).mean()),
             features.scale,
