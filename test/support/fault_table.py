@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault campaign as tables: what is planted, found, and found in its episode and span.
 
-``make bench-faults-found`` prints them for docs/checks.md. Real episodes are public ones, simulated
-ones are bags that the headless rig records for it, with two cameras.
+``make bench-faults-found`` prints them for docs/checks.md. Real episodes are public ones,
+simulated ones are bags that the headless rig records for it, with two cameras.
 """
 
 from __future__ import annotations
