@@ -98,7 +98,6 @@ class TinyRig:
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)
 
-
     def record(self, seconds: float, grade: str = 'partial') -> Path:
         """Record an episode and return its bag, once it is verified."""
         started = self.call(Trigger, 'start_trigger')
