@@ -18,6 +18,7 @@ from curation.checks.run import check_recordings, load_thresholds
 from curation.checks.view import View
 from curation.cli.main import main
 from curation.sources.lerobot import LeRobotSource
+from recorder.reference import ReferenceFrames
 from support.campaign import Campaign
 from support.faults import motion_faults, taken
 from support.rehearsal import CAMERA_LAG_S, LAG_S, recording
@@ -128,6 +129,24 @@ def test_a_session_whose_offsets_moved_is_named_with_its_uncertainty() -> None:
     assert moved['camera_session'].value == pytest.approx(1e3 * CAMERA_LAG_S + 20, abs=10)
     assert moved['lag_session'].value == pytest.approx(1e3 * LAG_S + 20, abs=5)
     assert len(found) == 4
+
+
+def test_camera_that_moved_since_the_reference_frame_is_found_in_one_episode(
+    tmp_path: Path,
+) -> None:
+    references = ReferenceFrames(tmp_path)
+    facts = replace(recording(1).facts, session={'task': 'reach', 'location': 'left'})
+    references.keep('reach', 'left', recording(1).frames['front'](5))
+    clean = replace(recording(2), facts=facts)
+    moved = stream_faults()['camera moved by 10 pixels'](clean, np.random.default_rng(0))
+    for episode, count in ((clean, 0), (moved.recording, 1)):
+        found = [
+            f
+            for f in check_recordings([episode], references=references)
+            if f.check == 'camera_moved'
+        ]
+        assert len(found) == count
+    assert found[0].value == pytest.approx(10, abs=1.5)
 
 
 def test_findings_are_whole_and_thresholds_can_be_changed(tmp_path: Path) -> None:

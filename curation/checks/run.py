@@ -12,8 +12,10 @@ from curation.align.series import Recording
 from curation.bag.reader import BagReader
 from curation.checks.finding import Finding
 from curation.checks.registry import all_checks
+from curation.checks.rules.cameras import against_references
 from curation.checks.summary import summarise, Summary
 from curation.checks.view import View
+from recorder.reference import ReferenceFrames
 from teleop_bridge.rig.schema import Rig
 from teleop_bridge.rig.section import parse_yaml, read_text
 
@@ -37,11 +39,16 @@ def load_thresholds(path: Path) -> dict[str, dict[str, float]]:
 
 
 def check_recordings(
-    recordings: Iterable[Recording], thresholds: Thresholds | None = None, *, images: bool = True
+    recordings: Iterable[Recording],
+    thresholds: Thresholds | None = None,
+    *,
+    images: bool = True,
+    references: ReferenceFrames | None = None,
 ) -> Iterator[Finding]:
     """Yield what is wrong with each recording, then what is wrong with it among the others.
 
-    One recording is in memory at a time.
+    One recording is in memory at a time. ``references`` are what cameras showed when each
+    location was first used.
     """
     checks = all_checks()
     limits = {
@@ -58,6 +65,8 @@ def check_recordings(
             summaries.append(summary)
     for name, check in checks.items():
         yield from check.on_collection(summaries, limits[name])
+    if references is not None:
+        yield from against_references(summaries, references, limits['camera_moved'])
 
 
 def check(

@@ -41,6 +41,7 @@ class Summary:
     id: str
     task: str
     session: str
+    location: str
     stream: str
     start_ns: int
     end_ns: int
@@ -103,6 +104,7 @@ def summarise(view: View) -> Summary | None:
         id=view.recording.id,
         task=view.recording.facts.task,
         session=view.recording.facts.session_id,
+        location=view.recording.facts.location,
         stream=state.stream,
         start_ns=view.start_ns,
         end_ns=view.end_ns,

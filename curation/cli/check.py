@@ -15,6 +15,7 @@ from curation.cli.exits import Exit
 from curation.cli.output import Advance, Output
 from curation.cli.paths import add_bags
 from curation.sources.open import recordings
+from recorder.reference import ReferenceFrames
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.loader import load_rig
 
@@ -24,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bags(parser)
     parser.add_argument('--checks', type=Path, help='checks file with other thresholds')
     parser.add_argument('--no-images', action='store_true', help='leave images out: much faster')
+    parser.add_argument(
+        '--references', type=Path, help='folder of reference frames that the reference node kept'
+    )
     parser.add_argument('--notes', action='store_true', help='show notes, not only what is wrong')
 
 
@@ -39,7 +43,14 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
 
     with output.progress('checking') as advance:
         episodes = _counted(recordings(arguments.paths, rig, on_error=failed), advance)
-        findings = list(check_recordings(episodes, thresholds, images=not arguments.no_images))
+        findings = list(
+            check_recordings(
+                episodes,
+                thresholds,
+                images=not arguments.no_images,
+                references=ReferenceFrames(arguments.references) if arguments.references else None,
+            )
+        )
     shown = [f for f in findings if arguments.notes or f.severity is not Severity.NOTE]
     episode = ''
     for finding in sorted(shown, key=_order):

@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from curation.checks.finding import Finding, Severity
 from curation.checks.registry import collection_check, episode_check, Limits
-from curation.checks.summary import Summary
+from curation.checks.summary import CameraSummary, Summary
 from curation.checks.view import View
+from recorder.reference import ReferenceFrames
 from teleop_bridge.rig.schema import Role
 
 
@@ -68,19 +71,45 @@ def moved(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
         if len(having) < 3 or len(shapes) > 1:
             continue
         usual = np.median([s.cameras[name].background for s in having], axis=0).astype(np.float32)
-        window = cv2.createHanningWindow(usual.shape[::-1], cv2.CV_32F)
         for summary in having:
             camera = summary.cameras[name]
-            # OpenCV windows its arguments in place
-            mine = camera.background.copy()
-            (x, y), response = cv2.phaseCorrelate(usual.copy(), mine, window)
-            shift = float(np.hypot(x, y)) * camera.scale
+            shift, response = _shift(usual, camera)
             if shift > limits['pixels'] and response > limits['response']:
-                yield summary.find(
-                    Severity.WARNING,
-                    f'the camera moved by {shift:.1f} pixels against the other episodes',
-                    stream=name,
-                    value=shift,
-                    threshold=limits['pixels'],
-                    advice='fix the camera and measure its extrinsics again',
-                )
+                yield _moved(summary, name, shift, 'the other episodes', limits)
+
+
+def against_references(
+    summaries: Sequence[Summary], frames: ReferenceFrames, limits: Limits
+) -> Iterator[Finding]:
+    """Find cameras that moved since their location's reference frame was kept, in pixels."""
+    for summary in summaries:
+        reference = frames.get(summary.task, summary.location)
+        name = next(iter(summary.cameras), '')
+        if reference is None or not name:
+            continue
+        camera = summary.cameras[name]
+        size = camera.background.shape[::-1]
+        grey = cv2.resize(reference, size, interpolation=cv2.INTER_AREA).mean(axis=2)
+        shift, response = _shift(grey.astype(np.float32), camera)
+        if shift > limits['pixels'] and response > limits['response']:
+            finding = _moved(summary, name, shift, "the location's reference frame", limits)
+            yield replace(finding, check='camera_moved')
+
+
+def _shift(usual: NDArray[np.float32], camera: CameraSummary) -> tuple[float, float]:
+    """Return by how many pixels a background is shifted, and the peak's response, 0 to 1."""
+    window = cv2.createHanningWindow(usual.shape[::-1], cv2.CV_32F)
+    # OpenCV windows its arguments in place
+    (x, y), response = cv2.phaseCorrelate(usual.copy(), camera.background.copy(), window)
+    return float(np.hypot(x, y)) * camera.scale, float(response)
+
+
+def _moved(summary: Summary, name: str, shift: float, what: str, limits: Limits) -> Finding:
+    return summary.find(
+        Severity.WARNING,
+        f'the camera moved by {shift:.1f} pixels against {what}',
+        stream=name,
+        value=shift,
+        threshold=limits['pixels'],
+        advice='fix the camera and measure its extrinsics again',
+    )
