@@ -270,7 +270,8 @@ def main() -> None:
         return
     print(
         f'{"load":6}{"seconds":>8}{"messages":>10}{"MB/s":>8}{"missing":>9}{"counted":>9}'
-        f'{"CPU":>7}{"receiving":>11}{"MB RAM":>8}{"x mcap":>8}{"x rosbag2":>11}{"joints read":>13}'
+        f'{"CPU":>7}{"receiving":>11}{"MB RAM":>8}{"x mcap":>8}{"x rosbag2":>11}'
+        f'{"joints read":>13}'
     )
     for row in rows:
         share = row['cpu_s'] / row['seconds']
