@@ -35,6 +35,7 @@ BENCH = Path(__file__).resolve().parent
 sys.path.insert(1, str(BENCH.parent))
 from bench.flywheel_arms import Arms, CONTRASTS, OPTIONS, run_seed  # noqa: E402
 from bench.flywheel_lab import Lab  # noqa: E402
+from bench.flywheel_plot import plot, Row  # noqa: E402
 from curation.train.intervals import paired_difference  # noqa: E402
 
 
@@ -73,6 +74,7 @@ def main() -> None:
 
 
 def _show(lab: Lab, found: dict[str, dict[int, Arms]]) -> None:
+    rows: list[Row] = []
     table = Table('contrast', 'arm', 'success', 'against the first arm', '95 % interval')
     for name, by_seed in found.items():
         seeds = sorted(by_seed)
@@ -82,9 +84,12 @@ def _show(lab: Lab, found: dict[str, dict[int, Arms]]) -> None:
             these = [by_seed[seed][arm] for seed in seeds]
             mean, low, high = paired_difference(base, these)
             shown = ('', '') if arm == arms[0] else (f'{mean:+.1%}', f'{low:+.1%} to {high:+.1%}')
+            if arm != arms[0]:
+                rows.append((f'{name}: {arm} − {arms[0]}', mean, low, high))
             table.add_row(name, arm, f'{np.mean(these):.1%}', *shown)
     console = Console()
     console.print(table)
+    plot(rows, lab.work / 'differences.svg')
     console.print(
         f'{len(next(iter(found.values())))} paired seeds, {lab.minutes:g} operator minutes an arm,'
         f' {lab.starts} held-out start states; work in {lab.work}'
