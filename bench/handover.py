@@ -38,7 +38,6 @@ class Handover:
         """Return the largest third difference as a jerk, rad/s^3."""
         return float(np.abs(np.diff(commands, n=3, axis=0)).max() * RATE_HZ**3)
 
-
     def tracking_error(self) -> float:
         """Return the largest distance between the command and where the follower was, rad."""
         return float(np.abs(self.commands[:-1] - self.measured[1:]).max())

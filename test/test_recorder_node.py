@@ -39,6 +39,11 @@ def test_episodes_cancel_and_interruption(tmp_path: Path, rig: TinyRig) -> None:
         recorder(tmp_path, DOMAIN, button_start=3, button_cancel=4, preroll_s=0.5) as process,
         probe,
     ):
+        wait_until(
+            lambda: rig.node.count_publishers('/clock_probe/pong') > 0,
+            lambda: rig.spin(0.05),
+            'the clock probe is there',
+        )
         started = rig.call(StartEpisode, 'start', location='left')
         assert started.success, started.message
         rig.spin(1.0)
