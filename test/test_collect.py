@@ -10,6 +10,7 @@ from pathlib import Path
 import shutil
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -121,6 +122,23 @@ def test_the_desktop_entry_keeps_every_word_of_its_command(
         plain = tmp_path / 'plain.desktop'
         plain.write_text(desktop_entry(load_plan_file(path), ['flywheel'], {}))
         subprocess.run([checker, str(plain)], check=True)
+
+
+def test_what_cannot_work_is_said_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip('rclpy', reason='rclpy (ROS 2) is not installed')
+    (tmp_path / 'operators.yaml').write_text('operators:\n  Ada: {pseudonym: op3}\n')
+    rig = load_plan_file(EXAMPLE).rig
+    (tmp_path / 'plan.yaml').write_text(f'rig: {rig}\noperators: operators.yaml\n')
+    command = ['collect', str(tmp_path / 'plan.yaml'), '--operator', 'Eve']
+    monkeypatch.setattr(sys.stdin, 'isatty', lambda: False, raising=False)
+    assert main(command) == 2
+    assert 'expected a terminal' in capsys.readouterr().err
+    monkeypatch.setattr(sys.stdin, 'isatty', lambda: True, raising=False)
+    assert main(command) == 1
+    assert "expected operator 'Eve' there, found no such name" in capsys.readouterr().err
+    assert not (tmp_path / 'bags').exists()
 
 
 @pytest.mark.parametrize('number', [signal.SIGHUP, signal.SIGTERM])

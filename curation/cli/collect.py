@@ -23,7 +23,7 @@ from curation.cli.output import Output
 from curation.demo.children import Children
 from curation.exceptions import ChildError, UsageError
 from recorder.bag.files import replace_text
-from recorder.operators import read_operators
+from recorder.operators import find_operator, read_operators
 from recorder.plan_file import desktop_entry, load_plan_file, PlanFile, unfinished_session
 from teleop_bridge.exceptions import MissingDependencyError
 from teleop_bridge.rig import bringup
@@ -100,14 +100,16 @@ def processes(plan: PlanFile, rig: Rig, facts: dict[str, Parameter]) -> list[Pro
 def _collect(plan: PlanFile, operator: str, output: Output) -> Exit:
     if find_spec('rclpy') is None:
         raise MissingDependencyError('recording needs ROS 2 Jazzy: source it, or use scripts/run')
+    if not sys.stdin.isatty():
+        raise UsageError('collect: expected a terminal for its console, found none')
     rig = load_rig(plan.rig)
     facts: dict[str, Parameter] = {}
     pseudonym = ''
     if plan.operators:
-        people = read_operators(Path(plan.operators))
-        name = operator or choose_operator(sorted(people))
+        file = Path(plan.operators)
+        name = operator or choose_operator(sorted(read_operators(file)))
+        pseudonym = find_operator(file, name).pseudonym
         facts = {'operators': plan.operators, 'operator': name}
-        pseudonym = people[name].pseudonym if name in people else ''
     elif operator:
         pseudonym = operator
         facts = {'operator_id': operator}
@@ -123,8 +125,10 @@ def _collect(plan: PlanFile, operator: str, output: Output) -> Exit:
         code = _console(children)
         for complaint in children.stop():
             output.note(complaint)
+    if code:
+        return Exit.BAD_DATA
     output.line(f'the session is in {plan.output / str(facts["session_id"])}')
-    return Exit.BAD_DATA if code else Exit.OK
+    return Exit.OK
 
 
 def _included(rig: Rig) -> list[tuple[str, list[str]]]:

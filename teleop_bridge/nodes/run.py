@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 import signal
 import sys
 from types import FrameType
@@ -47,7 +48,8 @@ def run(
     except ExternalShutdownException:
         return 0
     except FlywheelError as error:
-        print(f'{node.get_name() if node else sys.argv[0]}: {error}', file=sys.stderr, flush=True)
+        name = node.get_name() if node else Path(sys.argv[0]).stem
+        print(f'{name}: {error}', file=sys.stderr, flush=True)
         return 1
     finally:
         if node is not None:
