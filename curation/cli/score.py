@@ -13,7 +13,7 @@ from pathlib import Path
 from curation.align.episode import Episode
 from curation.cli.exits import Exit
 from curation.cli.output import Output
-from curation.cli.paths import add_alignment, add_bags, aligned
+from curation.cli.paths import add_alignment, add_bags, add_executor, aligned
 from curation.scores.information import information
 from curation.scores.proposal import agreement, propose_grades
 from curation.scores.rules import load_rules
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_bags(parser)
     add_alignment(parser)
+    add_executor(parser)
     parser.add_argument(
         '--information', action='store_true',
         help="also what states tell of actions (in nats, among a task's episodes)")
