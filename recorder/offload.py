@@ -16,7 +16,7 @@ from recorder.bag.content_id import content_id
 from recorder.bag.files import replace_text, sync_folder, write_error
 from recorder.episode import DISCARDED
 from recorder.exceptions import BagCorruptError, BagExistsError, BagWriteError
-from recorder.facts import OFFLOADED, read_sidecar, SIDECAR
+from recorder.facts import OFFLOADED, read_sidecar, SESSION_FILE, SIDECAR
 
 PART = '.part'  # ends a copy's name until it is verified
 
@@ -44,6 +44,7 @@ def offload(bag: Path, target: str, *, free: bool = False) -> Offloaded:
     host, _, folder = target.rpartition(':')
     place = f'{folder}/{bag.parent.name}/{bag.name}'
     copied = _to_host(bag, host, place, number) if host else _to_folder(bag, Path(place), number)
+    _bring_session_file(bag.parent / SESSION_FILE, host, f'{folder}/{bag.parent.name}')
     where = f'{host}:{place}' if host else place
     if free:
         _free(bag, where)
@@ -59,6 +60,17 @@ def discarded(folder: Path) -> list[Path]:
         for path in place.iterdir()
         if path.is_dir()
     )
+
+
+def _bring_session_file(source: Path, host: str, folder: str) -> None:
+    """Copy what the session was asked for beside its bags, over an earlier copy."""
+    if not source.is_file():
+        return
+    text = source.read_text(encoding='utf-8')
+    if host:
+        _ssh(host, f'cat > {shlex.quote(f"{folder}/{source.name}")}', text)
+    else:
+        replace_text(Path(folder) / source.name, text)
 
 
 def _free(bag: Path, where: str) -> None:
@@ -131,8 +143,10 @@ def _id_there(host: str, place: str) -> str:
         ) from error
 
 
-def _ssh(host: str, command: str) -> str:
-    done = subprocess.run(['ssh', host, command], capture_output=True, text=True, check=False)
+def _ssh(host: str, command: str, text: str = '') -> str:
+    done = subprocess.run(
+        ['ssh', host, command], input=text, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise BagWriteError(f'{host}: could not run {command.split()[0]}, {done.stderr.strip()}')
     return done.stdout

@@ -24,6 +24,7 @@ from support.bags import write_bag
 def bag(tmp_path: Path) -> Path:
     path = tmp_path / 'bags/s1/s1_e0000'
     write_bag(path, messages=20)
+    (path.parent / 'session.json').write_text('{"plan": {}}\n')
     return path
 
 
@@ -34,6 +35,7 @@ def test_copied_verified_and_freed(bag: Path, tmp_path: Path) -> None:
     again = offload(bag, str(tmp_path / 'disk'), free=True)
     assert not again.copied and not bag.exists()
     assert content_id(tmp_path / 'disk/s1/s1_e0000') == number == again.id
+    assert (tmp_path / 'disk/s1/session.json').read_text() == '{"plan": {}}\n'
 
 
 def test_copy_that_differs_is_removed_and_the_source_stays(
@@ -77,6 +79,7 @@ def test_host_is_reached_by_ssh_and_asked_for_the_id(
     done = offload(bag, f'archive:{tmp_path}/far', free=True)
     assert done.target == f'archive:{tmp_path}/far/s1/s1_e0000' and not bag.exists()
     assert content_id(tmp_path / 'far/s1/s1_e0000') == number
+    assert (tmp_path / 'far/s1/session.json').read_text() == '{"plan": {}}\n'
 
 
 def test_verbs(bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
