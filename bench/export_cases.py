@@ -73,7 +73,8 @@ def episodes_of(work: Path) -> list[Episode]:
 def ours(work: Path, codec: str) -> dict[str, Any]:
     """Align, encode, write and verify, from the bags."""
     out = work / f'ours_{codec}'
-    shutil.rmtree(out, ignore_errors=True)
+    for left in (out, out.with_name(f'.{out.name}.partial')):  # of a run that was stopped
+        shutil.rmtree(left, ignore_errors=True)
     clock = Clock()
     with clock:
         summary = export_lerobot(episodes_of(work), out, LeRobotOptions(codec=CODECS[codec]))
