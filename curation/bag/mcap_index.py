@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from zlib import crc32
+
+from isal.isal_zlib import crc32
 
 from curation.bag.mcap_records import (
     Block,

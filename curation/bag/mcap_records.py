@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 import struct
-from zlib import crc32
 
+from isal.isal_zlib import crc32  # zlib's costs as much as decompression
 import lz4.frame
 import zstandard
 
