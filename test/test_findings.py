@@ -31,13 +31,14 @@ needs_g1 = pytest.mark.skipif(
     not G1.is_dir(), reason='the public episodes ../shared/corpus/g1-policy-train are not there'
 )
 COPIED = 3
-# what one episode can't tell for sure: exchanged columns that are alike at that moment or always
+# what some episodes can't tell: the fault is within what others of the task do, too
 HARD = {
-    'two joints swapped in state and command': 0.6,
-    'joints reordered in mid-bag, state': 0.6,
-    'one sign flipped in state and command': 0.6,
-    'joints reordered in mid-bag, both': 0.5,
-    'joint clipped in 25 % of the samples': 0.6,
+    'two joints swapped in state and command': 0.5,
+    'state 60 ms late from the middle on': 0.5,
+    'tremor of 0.01 rad': 0.5,
+    'ended at 45 %': 0.5,
+    'joint clipped in 25 % of the samples': 0.5,
+    'joint clipped in 40 % of the samples': 0.5,
 }
 
 
@@ -76,8 +77,9 @@ def test_clean_rehearsals_give_no_finding() -> None:
 def test_fault_planted_in_real_episodes_is_found_where_it_is(name: str) -> None:
     campaign, episodes = real()
     fault = motion_faults(episodes[COPIED])[name]
-    score = campaign.try_fault(fault, times=3, seed=1, leave=COPIED)
-    assert score.attributed >= HARD.get(name, 1.0) * score.planted - 0.5, score
+    times = 2 if name in HARD else 1
+    score = campaign.try_fault(fault, times=times, seed=1, leave=COPIED)
+    assert score.attributed >= HARD.get(name, 1.0) * score.planted, score
 
 
 @pytest.mark.parametrize('name', stream_faults())
