@@ -164,7 +164,11 @@ def test_worse_operators_and_fatigue_show(tmp_path: Path) -> None:
         for worse in (0, 1)
         for n in range(20)
     ]
-    fresh, tired = told(filled(tmp_path, records), 'operators')
+    watched = [
+        make_record(900 + n, operator='op0', checkpoint='abc', seconds=100.0) for n in range(9)
+    ]
+    fresh, tired = told(filled(tmp_path, [*records, *watched]), 'operators')
+    assert (fresh['episodes'], fresh['duration_s']) == (60, 10.0)
     assert float(fresh['smoothness'].split()[0]) > float(tired['smoothness'].split()[0])
     assert fresh['slower_per_episode'] == '+0.0 % [+0.0, +0.0]'
     assert tired['slower_per_episode'].startswith('+2.0 %')

@@ -324,6 +324,7 @@ def operators(connection: Connection, asked: Asked) -> Answer:
         select(e.task, e.operator_id, e.session_id, e.start_ns, s.duration_s, s.smoothness,
                _succeeded())
         .join(SCORES, s.episode_id == e.id)
+        .where(e.checkpoint == '')  # while a policy drives it is the policy that is slow or quick
         .order_by(e.task, e.operator_id, e.start_ns)
     )
     groups: dict[tuple[str, str], list[Any]] = defaultdict(list)

@@ -21,6 +21,7 @@ from teleop_bridge.rig.tasks import Tasks
 Rows = Sequence[dict[str, Any]]
 
 _PROPOSALS = 5
+_DRIVES = 0.99  # share of authority from which on the human drove
 
 
 def places_in_sessions(scores: Sequence[Score]) -> list[int]:
@@ -66,7 +67,8 @@ def people(scores: Sequence[Score]) -> list[dict[str, Any]]:
     """Return how each operator does in each task, and by how much a session slows them down."""
     groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
     for score in scores:
-        groups[score.task, score.operator_id].append(score)
+        if not score.human_share < _DRIVES:  # else it is the policy that is slow or quick
+            groups[score.task, score.operator_id].append(score)
     told = []
     for (task, operator), members in sorted(groups.items()):
         sessions: dict[str, list[float]] = defaultdict(list)
