@@ -15,6 +15,8 @@ from curation.checks.rules.joint_identity import same_joints
 from curation.checks.signal import spread
 from curation.checks.summary import path_scale, Summary
 
+_FEW = 200  # episodes
+
 
 @collection_check('tremor', gain=3.5, least=0.003, alone=0.012)
 def tremor(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
@@ -23,12 +25,17 @@ def tremor(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
         values = np.array([s.tremor for s in group])
         if not np.isfinite(values).any():
             continue
-        limit = np.full(values.shape[1], limits['alone'])
+        limit = limit_of_all = np.full(values.shape[1], limits['alone'])
         if len(group) >= 5:
             usual = np.nanmedian(values, axis=0)
+            limit_of_all = np.maximum(limits['gain'] * usual, limits['least'])
+            few = len(group) < _FEW  # of which one is part of what is high
             high = np.nanpercentile(values, 95, axis=0)
-            limit = np.maximum(np.maximum(limits['gain'] * usual, 1.7 * high), limits['least'])
-        for summary, value in zip(group, values, strict=True):
+        for i, (summary, value) in enumerate(zip(group, values, strict=True)):
+            if len(group) >= 5:
+                if few:
+                    high = np.nanpercentile(np.delete(values, i, axis=0), 95, axis=0)
+                limit = np.maximum(limit_of_all, 1.7 * high)
             over = np.nan_to_num(value / limit)
             worst = int(np.argmax(over))
             if over[worst] > 1:
