@@ -10,14 +10,18 @@ from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 import json
 from pathlib import Path
+import re
 from typing import Any, TypeVar
 
 from recorder.bag.files import replace_text
-from recorder.exceptions import BagCorruptError
+from recorder.exceptions import BagCorruptError, SessionError
 
 SESSION_FILE = 'session.json'  # beside the episodes
 OFFLOADED = 'offloaded'  # the state of a sidecar whose bag was moved elsewhere
 SIDECAR = 'episode.json'  # beside the bag, from its first moment
+
+_UNFIT = re.compile('[^A-Za-z0-9_-]')  # in a file's name, on any disk
+_LONGEST_ID = 64
 
 _Facts = TypeVar('_Facts', 'SessionFacts', 'EpisodeFacts')
 
@@ -102,8 +106,22 @@ def software_version() -> str:
 
 
 def episode_name(session_id: str, operator_id: str, index: int) -> str:
-    """Return a bag's name, in which order, session and operator are plain."""
-    return '_'.join(part for part in (session_id, operator_id, f'e{index:04d}') if part)
+    """Return a bag's name, in which order, session and operator are plain.
+
+    What no file name should hold is replaced, and a long id is cut; the facts keep them whole.
+    """
+    people = _UNFIT.sub('_', operator_id)[:_LONGEST_ID]
+    return '_'.join(part for part in (session_id, people, f'e{index:04d}') if part)
+
+
+def check_session_id(session_id: str) -> str:
+    """Return a session's id, which names its folder; SessionError where it is unfit for that."""
+    if not session_id or _UNFIT.search(session_id) or len(session_id) > _LONGEST_ID:
+        raise SessionError(
+            f"session_id: expected at most {_LONGEST_ID} letters, digits, '-' and '_', "
+            f"found '{session_id}'"
+        )
+    return session_id
 
 
 def write_sidecar(

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule, RuleBasedStateMachine
 import pytest
 
 from recorder.exceptions import SessionError
+from recorder.facts import check_session_id, episode_name
 from recorder.session import Due, Plan, Session
 from teleop_bridge.vocabulary import Grade, SessionState
 
@@ -149,3 +152,18 @@ def test_targets_are_met_exactly() -> None:
         record(session)
     counts = {place: sum(k.location == place for k in session.kept) for place in plan.targets}
     assert counts == plan.targets
+
+
+@pytest.mark.parametrize('operator', ['../../etc', 'a/b', '<b>\N{PILE OF POO}', '"' * 300])
+def test_a_bag_stays_in_its_session_s_folder_whatever_its_operator_is_called(
+    operator: str,
+) -> None:
+    name = episode_name('s1', operator, 7)
+    assert Path(name).name == name and len(name) < 100
+    assert name.startswith('s1_') and name.endswith('_e0007')
+
+
+@pytest.mark.parametrize('session_id', ['', '../x', 'a b', 'x' * 65])
+def test_a_session_id_that_is_no_folder_s_name_is_refused(session_id: str) -> None:
+    with pytest.raises(SessionError, match='session_id: expected at most 64 letters'):
+        check_session_id(session_id)

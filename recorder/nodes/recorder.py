@@ -25,7 +25,7 @@ from recorder.bag.files import measure_write_rate
 from recorder.capture import Capture
 from recorder.controller import Controller, Outcome, RecorderOptions
 from recorder.exceptions import SessionError
-from recorder.facts import EndReason
+from recorder.facts import check_session_id, EndReason
 from recorder.nodes.buttons import Buttons
 from recorder.nodes.clock_probe import PONG
 from recorder.nodes.clocks import ClockWatch
@@ -130,7 +130,7 @@ class RecorderNode(Node):
         return RecorderOptions(
             rig=rig,
             output=Path(options.output),
-            session_id=session_id,
+            session_id=check_session_id(session_id),
             operator_id=person.pseudonym,
             consent=person.consent,
             kind=options.kind,
