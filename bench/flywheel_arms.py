@@ -11,6 +11,7 @@ import json
 import numpy as np
 
 from bench.flywheel_lab import align, asked_places, Lab
+from curation.manifests.weights import WeightOptions
 from curation.scores.score import score_all
 from curation.scores.verdict import judge, Verdict
 from curation.train.options import TrainOptions
@@ -80,7 +81,7 @@ def weights(lab: Lab, seed: int) -> Arms:
         lab,
         seed,
         {
-            f'weight {weight:g}': replace(OPTIONS, intervention_weight=weight)
+            f'weight {weight:g}': replace(OPTIONS, weights=WeightOptions(intervention=weight))
             for weight in (1.0, 2.5, 10.0)
         },
     )
@@ -88,13 +89,14 @@ def weights(lab: Lab, seed: int) -> Arms:
 
 def own(lab: Lab, seed: int) -> Arms:
     """Learn from what the policy did by itself before it was corrected, or don't."""
-    silent = replace(OPTIONS, autonomous_weight=0.0)
+    silent = replace(OPTIONS, weights=WeightOptions(autonomous=0.0))
     return _retrained(lab, seed, {'with its own': OPTIONS, 'corrections only': silent})
 
 
 def masks(lab: Lab, seed: int) -> Arms:
     """Leave the ramp and the window before takeovers in, or out."""
-    unmasked = replace(OPTIONS, mask_handover=False, mask_before_takeover=False)
+    every = WeightOptions(mask_handover=False, mask_before_s=0.0)
+    unmasked = replace(OPTIONS, weights=every)
     return _retrained(lab, seed, {'unmasked': unmasked, 'masked': OPTIONS})
 
 

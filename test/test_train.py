@@ -20,11 +20,10 @@ from curation.cli.main import main
 from curation.exceptions import StreamError
 from curation.manifests.file import Entry, Manifest, save
 from curation.manifests.models import read_models
-from curation.manifests.weights import WeightOptions
+from curation.manifests.weights import sample_weights, WeightOptions
 from curation.replay.divergence import measure_spread, observation_at, replay
 from curation.train.examples import Examples, examples_of
 from curation.train.options import TrainOptions
-from curation.train.weights import training_weights
 from recorder.headless import Attempt, Driver, Start
 from support.simulated import align_all, RIG_FILE, simulate
 from teleop_bridge.joints import JointSample
@@ -73,7 +72,7 @@ def test_corrections_weigh_more_and_what_teaches_nothing_weighs_nothing(
 ) -> None:
     episode = episodes[1]
     (intervention,) = episode.interventions
-    weights, grid = training_weights(episode, OPTIONS), episode.grid_ns
+    weights, grid = sample_weights(episode, OPTIONS.weights), episode.grid_ns
     assert intervention.converged_ns is not None and intervention.end_ns is not None
     before = (grid >= intervention.begin_ns - intervention.pre_window_ns) & (
         grid < intervention.begin_ns
@@ -82,12 +81,12 @@ def test_corrections_weigh_more_and_what_teaches_nothing_weighs_nothing(
     corrected = (grid >= intervention.converged_ns) & (grid < intervention.end_ns)
     assert before.any() and not weights[before].any()
     assert handover.any() and not weights[handover].any()
-    assert set(weights[corrected]) == {OPTIONS.intervention_weight}
+    assert set(weights[corrected]) == {OPTIONS.weights.intervention}
     assert weights[0] == 1.0
-    silent = training_weights(episode, replace(OPTIONS, autonomous_weight=0.0))
+    silent = sample_weights(episode, WeightOptions(autonomous=0.0))
     assert not silent[episode.authority == 0.0].any() and silent[corrected].all()
-    unmasked = replace(OPTIONS, mask_handover=False, mask_before_takeover=False)
-    assert training_weights(episode, unmasked).all()
+    unmasked = WeightOptions(mask_handover=False, mask_before_s=0.0)
+    assert sample_weights(episode, unmasked).all()
 
 
 def test_a_missing_input_is_named(episodes: list[Episode]) -> None:
@@ -150,10 +149,18 @@ def test_a_manifest_chooses_weighs_and_is_registered(
     save(frozen, path)
     out = tmp_path / 'policy.onnx'
     train = ['train', str(bags[0].parent), '--epochs', '1', '--manifest', str(path)]
+    catalog = str(tmp_path / 'catalog.sqlite')
+    assert main(['ingest', str(bags[0].parent), '--catalog', catalog]) is Exit.OK
+    capsys.readouterr()
     assert main([*train, '--out', str(out), '--register', str(tmp_path), '--json']) is Exit.OK
     assert json.loads(capsys.readouterr().out)['manifest'] == frozen.hash
     (model,) = read_models(tmp_path)
     assert (model.file, model.manifest) == ('policy.onnx', frozen.hash)
+    lineage = ['manifest', 'lineage', str(tmp_path), '--checkpoint', model.checkpoint[:12]]
+    assert main([*lineage, '--json']) is Exit.OK
+    assert [row['episode'] for row in json.loads(capsys.readouterr().out)] == [
+        entry.id for entry in entries
+    ]
     assert main([*train, '--split', 'val', '--out', str(tmp_path / 'no')]) is Exit.BAD_DATA
     assert "no episode in split 'val'" in capsys.readouterr().err
     weighed = examples_of(episodes, OPTIONS, {entry.id: entry.weight for entry in entries})

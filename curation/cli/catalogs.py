@@ -5,12 +5,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Engine
 
-from curation.catalog.database import FILE_NAME, open_catalog
+from curation.catalog.database import FILE_NAME, open_catalog, writing
 from curation.exceptions import CatalogError
+from curation.manifests.file import Manifest
+from curation.manifests.models import Model, register_model, take_manifests
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -31,3 +35,19 @@ def existing_catalog(where: str) -> Engine:
     if '://' not in where and not file.exists():
         raise CatalogError(f"{file}: no such catalog; 'flywheel ingest {where}' makes one")
     return open_catalog(where)
+
+
+def register(
+    data: Path,
+    checkpoint: Path,
+    manifest: Manifest,
+    metrics: Mapping[str, Any],
+    *,
+    catalog: str = '',
+) -> Model:
+    """Add a model to a data folder's registry, and to its catalog where there is one."""
+    model = register_model(data, checkpoint, manifest, metrics)
+    if catalog or (data / FILE_NAME).exists():
+        with writing(open_catalog(catalog or data)) as connection:
+            take_manifests(connection, [data])
+    return model

@@ -16,14 +16,14 @@ from curation.align.options import AlignOptions, OnGap
 from curation.bag.find import find_bags
 from curation.catalog.answer import Answer
 from curation.catalog.database import writing
-from curation.cli.catalogs import add_data, catalog_of
+from curation.cli.catalogs import add_data, catalog_of, register
 from curation.cli.exits import Exit
 from curation.cli.output import Output
 from curation.exceptions import ManifestError, UsageError
 from curation.manifests.file import diff, FOLDER, load, Manifest, options_of, save
 from curation.manifests.freeze import freeze, FreezeOptions, Query
 from curation.manifests.lineage import made_by, paths_of, places_among, seen_by, verify
-from curation.manifests.models import register_model, take_manifest, take_manifests
+from curation.manifests.models import take_manifest
 from curation.manifests.split import split, Together
 from curation.manifests.weights import WeightOptions
 from curation.scores.rules import load_rules
@@ -214,10 +214,10 @@ def _split(arguments: argparse.Namespace, output: Output) -> Exit:
 def _register(arguments: argparse.Namespace, output: Output) -> Exit:
     manifest = load(arguments.manifest)
     metrics = _json(arguments.metrics, '--metrics')
-    engine = catalog_of(arguments)
-    model = register_model(arguments.data, arguments.checkpoint, manifest, metrics)
-    with writing(engine) as connection:
-        take_manifests(connection, [arguments.data])
+    catalog_of(arguments)  # one must be there
+    model = register(
+        arguments.data, arguments.checkpoint, manifest, metrics, catalog=arguments.catalog
+    )
     output.line(f'{model.file} ({model.checkpoint[:12]}) was made by {manifest.name}')
     output.document(asdict(model))
     return Exit.OK

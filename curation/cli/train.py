@@ -8,6 +8,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from curation.cli.catalogs import register
 from curation.cli.exits import Exit
 from curation.cli.output import Output
 from curation.cli.paths import (
@@ -18,7 +19,7 @@ from curation.cli.paths import (
     manifest_of,
 )
 from curation.exceptions import UsageError
-from curation.manifests.models import register_model
+from curation.manifests.weights import options_from
 from curation.train.examples import examples_of
 from curation.train.fit import fit
 from curation.train.options import TrainOptions
@@ -51,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--intervention-weight',
         type=float,
-        default=_DEFAULT.intervention_weight,
-        help='of samples in which a person corrects a policy (%(default)s)',
+        help='of samples in which a person corrects a policy '
+        f"(the manifest's, else {_DEFAULT.weights.intervention:g})",
     )
     parser.add_argument(
         '--register', type=Path, metavar='DATA',
@@ -64,6 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> Exit:
     """Train, write the checkpoint, and say what it is."""
+    manifest = manifest_of(arguments)
+    weights = options_from(manifest.chosen_by['weights']) if manifest else _DEFAULT.weights
+    if arguments.intervention_weight is not None:
+        weights = replace(weights, intervention=arguments.intervention_weight)
     options = replace(
         _DEFAULT,
         inputs=tuple(name for name in arguments.inputs.split(',') if name),
@@ -74,7 +79,7 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
         executed=arguments.executed,
         epochs=arguments.epochs,
         seed=arguments.seed,
-        intervention_weight=arguments.intervention_weight,
+        weights=weights,
     )
     if arguments.out.exists():
         raise FlywheelError(f'{arguments.out}: exists already; name another file')
@@ -90,9 +95,8 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
         for episode in aligned(arguments, output, failures):
             episodes.append(episode)
             advance(len(episodes), len(episodes))
-    manifest = manifest_of(arguments)
-    weights = {entry.id: entry.weight for entry in manifest.episodes} if manifest else None
-    examples = examples_of(episodes, options, weights)
+    shares = {entry.id: entry.weight for entry in manifest.episodes} if manifest else None
+    examples = examples_of(episodes, options, shares)
     with output.progress('training') as advance:
         fitted = fit(examples, options, advance)
     frozen = manifest.hash if manifest else episodes_hash([e.id for e in episodes])
@@ -100,7 +104,7 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
     write_checkpoint(fitted, about, arguments.out)
     if manifest and arguments.register:
         losses = {'train_loss': fitted.train_loss, 'held_out_loss': fitted.held_out_loss}
-        register_model(arguments.register, arguments.out, manifest, losses)
+        register(arguments.register, arguments.out, manifest, losses)
     output.line(
         f'{arguments.out}: {len(episodes)} episodes, {len(examples)} examples,'
         f' loss {fitted.train_loss:.4f}, {fitted.held_out_loss:.4f} on episodes left out'

@@ -20,6 +20,7 @@ from teleop_bridge.clock import NANOSECONDS
 _DAY_NS = 86_400 * NANOSECONDS
 _MOST_INTERVENTION = 4.0
 _LEAST_QUALITY = 0.25
+_SHARED = 0.5  # authority below which the policy drives
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class WeightOptions:
     ``half_life_days`` halves an episode's weight with each such time before the newest episode; 0
     does not. ``mixture`` gives sources their shares of the whole weight. ``quality`` q weighs an
     episode by its percentile p of smoothness and of speed as 1 - q (1 - p / 100), at least 0.25.
+    ``autonomous`` multiplies what the policy did by itself in an episode that needed correction.
     ``mask_handover`` leaves samples out from the takeover until the executed command follows the
     person: nobody's intention was executed. ``mask_before_s`` leaves out what led to the takeover:
     it teaches the mistake. None takes the window that the recording declares.
@@ -39,14 +41,21 @@ class WeightOptions:
     half_life_days: float = 0.0
     mixture: Mapping[str, float] = field(default_factory=dict)
     quality: float = 0.0
+    autonomous: float = 1.0
     mask_handover: bool = True
     mask_before_s: float | None = None
 
     def __post_init__(self) -> None:
-        if not (self.intervention > 0 and 0 <= self.quality <= 1 and self.half_life_days >= 0):
+        if not (
+            self.intervention > 0
+            and self.autonomous >= 0
+            and 0 <= self.quality <= 1
+            and self.half_life_days >= 0
+        ):
             raise ManifestError(
-                f'weights: expected intervention > 0, quality from 0 to 1, half-life >= 0, '
-                f'found {self.intervention:g}, {self.quality:g}, {self.half_life_days:g}'
+                'weights: expected intervention > 0, autonomous >= 0, quality from 0 to 1, '
+                f'half-life >= 0, found {self.intervention:g}, {self.autonomous:g}, '
+                f'{self.quality:g}, {self.half_life_days:g}'
             )
         if any(share <= 0 or not math.isfinite(share) for share in self.mixture.values()):
             raise ManifestError(f'weights: mixture: expected shares above 0: {dict(self.mixture)}')
@@ -92,16 +101,19 @@ def episode_weights(episodes: Sequence[Weighed], options: WeightOptions) -> NDAr
 
 
 def sample_weights(episode: Episode, options: WeightOptions) -> NDArray[np.float64]:
-    """Return the weight of each of an episode's samples (m,): 0 where masked, else 1 or more.
+    """Return the weight of each of an episode's samples (m,): 1 as a rule, 0 where masked.
 
     To be multiplied with the episode's own weight.
     """
     weights = np.where(episode.valid, 1.0, 0.0)
     grid = episode.grid_ns
     masked = np.zeros(len(grid), np.bool_)
+    if episode.interventions:
+        weights[episode.authority < _SHARED] *= options.autonomous
     for entry in episode.interventions:
         end_ns = entry.end_ns if entry.end_ns is not None else int(grid[-1]) + 1
-        weights[(grid >= entry.begin_ns) & (grid < end_ns)] *= options.intervention
+        corrected = (grid >= entry.begin_ns) & (grid < end_ns)
+        weights[corrected] = options.intervention * episode.valid[corrected]
         if options.mask_handover and entry.converged_ns is not None:
             masked |= (grid >= entry.begin_ns) & (grid < entry.converged_ns)
         before_ns = (

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from curation.align.episode import Episode
 from curation.exceptions import StreamError
+from curation.manifests.weights import sample_weights
 from curation.train.images import Images, images_of
 from curation.train.options import TrainOptions
-from curation.train.weights import training_weights
 from teleop_bridge.policy.onnx import STATE
 
 Values = NDArray[np.float64]
@@ -88,7 +88,7 @@ def _of_one(
     ahead = np.arange(len(episode))[:, None] + np.arange(1, options.steps + 1)
     within = ahead < len(episode)
     chunks = episode.action[np.minimum(ahead, len(episode) - 1)]
-    weights = training_weights(episode, options)
+    weights = sample_weights(episode, options.weights)
     usable = np.all(np.isfinite(chunks), axis=(1, 2)) & episode.valid
     for values in inputs.values():
         usable &= np.all(np.isfinite(values), axis=1)

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from curation.manifests.weights import WeightOptions
 from teleop_bridge.clock import NANOSECONDS
 
 
@@ -32,10 +33,7 @@ class TrainOptions:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-4
     seed: int = 0
-    intervention_weight: float = 2.5  # of samples in which a person corrects a policy
-    autonomous_weight: float = 1.0    # of what a policy did by itself where it was corrected later
-    mask_handover: bool = True        # leave out samples while a handover converges
-    mask_before_takeover: bool = True  # and the window that shows what the policy did wrong
+    weights: WeightOptions = field(default_factory=WeightOptions)
 
     @property
     def step_ns(self) -> int:
