@@ -190,7 +190,7 @@ def jitter(seconds: float, folder: Path) -> list[list[object]]:
     for name, stamps in (('follower', np.array(leader.stamps)), ('bare', np.load(bare_file))):
         periods = np.diff(stamps)
         deviation = np.percentile(np.abs(periods - 10_000_000), 99) / 1e6
-        missed = int(np.sum(np.round(periods / 10_000_000) - 1))
+        missed = int(np.sum(np.maximum(np.round(periods / 10_000_000) - 1, 0)))
         figures.append(float(deviation))
         rows.append([name, f'{deviation:.2f}', missed, len(stamps)])
     rows.append(['ratio', f'{figures[0] / figures[1]:.2f}', '', ''])
