@@ -8,15 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
-import fcntl
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from blake3 import blake3
 
 from curation.exceptions import AnnotationError
+from curation.json_lines import append_line, read_lines
 from curation.scores.rules import Verdict
 from teleop_bridge.vocabulary import Grade, InterventionKind
 
@@ -72,13 +71,7 @@ def annotate(
     content = {'episode': episode_id, 'at': at, 'by': by, 'what': what.value, 'value': value}
     number = blake3(_line(content)).hexdigest()[:16]
     try:
-        with path.open('ab+') as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if file.tell() and os.pread(file.fileno(), 1, file.tell() - 1) != b'\n':
-                file.write(b'\n')
-            file.write(_line({'id': number, **content}) + b'\n')
-            file.flush()
-            os.fsync(file.fileno())
+        append_line(path, _line({'id': number, **content}))
     except OSError as error:
         raise AnnotationError(f'{path}: can not be added to ({error.strerror})') from error
     return Annotation(number, episode_id, at, by, what, value)
@@ -89,16 +82,8 @@ def read_annotations(path: Path) -> list[tuple[int, Annotation]]:
 
     Raises AnnotationError for a line that is no annotation, but for one that a crash tore.
     """
-    if not path.exists():
-        return []
     found = []
-    for number, line in enumerate(path.read_bytes().split(b'\n'), 1):
-        if not line.strip():
-            continue
-        try:
-            content = json.loads(line)
-        except ValueError:
-            continue  # torn: nobody was told that it was kept
+    for number, content in read_lines(path):
         try:
             annotation = Annotation(
                 str(content['id']), str(content['episode']), str(content['at']),

@@ -102,8 +102,8 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
     frozen = manifest.hash if manifest else episodes_hash([e.id for e in episodes])
     about = description(fitted, examples, options, frozen)
     write_checkpoint(fitted, about, arguments.out)
+    losses = {'train_loss': fitted.train_loss, 'held_out_loss': fitted.held_out_loss}
     if manifest and arguments.register:
-        losses = {'train_loss': fitted.train_loss, 'held_out_loss': fitted.held_out_loss}
         register(arguments.register, arguments.out, manifest, losses)
     output.line(
         f'{arguments.out}: {len(episodes)} episodes, {len(examples)} examples,'
@@ -115,8 +115,7 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
             'manifest': about['manifest'],
             'episodes': len(episodes),
             'examples': len(examples),
-            'train_loss': fitted.train_loss,
-            'held_out_loss': fitted.held_out_loss,
+            **losses,
             'failures': failures,
         }
     )

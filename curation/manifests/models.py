@@ -7,10 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
-import fcntl
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from sqlalchemy import Connection, delete
 from curation.catalog.database import upsert
 from curation.catalog.tables import MANIFEST_EPISODES, MANIFESTS, MODELS
 from curation.exceptions import ManifestError
+from curation.json_lines import append_line, read_lines
 from curation.manifests.file import find_manifests, load, Manifest
 
 FILE_NAME = 'models.jsonl'  # in the data folder
@@ -59,32 +58,19 @@ def register_model(
         checkpoint_hash(checkpoint), checkpoint.name, manifest.hash, dict(metrics),
         datetime.now(timezone.utc).isoformat(timespec='seconds'),
     )
-    path = folder / FILE_NAME
-    with path.open('ab+') as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        if file.tell() and os.pread(file.fileno(), 1, file.tell() - 1) != b'\n':
-            file.write(b'\n')
-        file.write(json.dumps(asdict(model)).encode() + b'\n')
-        file.flush()
-        os.fsync(file.fileno())
+    append_line(folder / FILE_NAME, json.dumps(asdict(model)).encode())
     return model
 
 
 def read_models(folder: Path) -> list[Model]:
     """Return a folder's registered models, oldest first; ManifestError for a line that is none."""
     path = folder / FILE_NAME
-    if not path.exists():
-        return []
     models = []
-    for number, line in enumerate(path.read_bytes().split(b'\n'), 1):
-        if not line.strip():
-            continue
+    for number, content in read_lines(path):
         try:
-            models.append(Model(**json.loads(line)))
+            models.append(Model(**content))
         except TypeError as error:
             raise ManifestError(f'{path} line {number}: expected a model ({error})') from error
-        except ValueError:
-            continue  # torn by a crash: nobody was told that it was kept
     return models
 
 
