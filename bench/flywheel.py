@@ -14,7 +14,7 @@ masks      within corrected rollouts: with and without the ramp and the window b
 own        within corrected rollouts: with and without what the policy did by itself
 
 Arms are paired by seed (collection, selection and training) and by start state. The quick form
-has 3 seeds, 8 minutes and 100 starts; --full has 10 seeds, 20 minutes and 200 starts. Work is kept
+has 5 seeds and 8 minutes an arm, --full has 10 seeds and 20 minutes; both 200 starts. Work is kept
 in --work: run it again to go on where it was stopped.
 """
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
+from itertools import combinations
 import multiprocessing
 import os
 from pathlib import Path
@@ -43,25 +44,23 @@ def main() -> None:
     """Run the experiment and print its table."""
     parser = argparse.ArgumentParser('bench-flywheel', description=__doc__.splitlines()[0])
     parser.add_argument('--work', type=Path, default=Path('flywheel_experiment'))
-    parser.add_argument('--full', action='store_true', help='10 seeds, 20 minutes, 200 starts')
+    parser.add_argument('--full', action='store_true', help='10 seeds, 20 minutes an arm')
     parser.add_argument('--seeds', type=int)
     parser.add_argument('--minutes', type=float)
-    parser.add_argument('--starts', type=int)
+    parser.add_argument('--starts', type=int, default=200)
     parser.add_argument('--epochs', type=int, default=OPTIONS.epochs)
-    parser.add_argument(
-        '--contrasts', default='selection,places,rollouts', help=', '.join(CONTRASTS)
-    )
+    parser.add_argument('--contrasts', default=','.join(CONTRASTS))
     parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     os.environ['OMP_NUM_THREADS'] = '1'
     lab = Lab(
         arguments.work,
         minutes=arguments.minutes or (20 if arguments.full else 8),
-        starts=arguments.starts or (200 if arguments.full else 100),
+        starts=arguments.starts,
         epochs=arguments.epochs,
     )
     lab.work.mkdir(parents=True, exist_ok=True)
-    seeds = range(1, 1 + (arguments.seeds or (10 if arguments.full else 3)))
+    seeds = range(1, 1 + (arguments.seeds or (10 if arguments.full else 5)))
     names = arguments.contrasts.split(',')
     found: dict[str, dict[int, Arms]] = {name: {} for name in names}
     with ProcessPoolExecutor(
@@ -75,20 +74,19 @@ def main() -> None:
 
 def _show(lab: Lab, found: dict[str, dict[int, Arms]]) -> None:
     rows: list[Row] = []
-    table = Table('contrast', 'arm', 'success', 'against the first arm', '95 % interval')
+    rates = Table('contrast', 'arm', 'success', 'by seed')
+    differences = Table('contrast', 'arm', 'against', 'difference', '95 % interval')
     for name, by_seed in found.items():
-        seeds = sorted(by_seed)
-        arms = list(by_seed[seeds[0]])
-        base = [by_seed[seed][arms[0]] for seed in seeds]
-        for arm in arms:
-            these = [by_seed[seed][arm] for seed in seeds]
-            mean, low, high = paired_difference(base, these)
-            shown = ('', '') if arm == arms[0] else (f'{mean:+.1%}', f'{low:+.1%} to {high:+.1%}')
-            if arm != arms[0]:
-                rows.append((f'{name}: {arm} − {arms[0]}', mean, low, high))
-            table.add_row(name, arm, f'{np.mean(these):.1%}', *shown)
+        arms = {arm: [by_seed[seed][arm] for seed in sorted(by_seed)] for arm in by_seed[1]}
+        for arm, solved in arms.items():
+            seeds = ' '.join(f'{np.mean(each):.1%}' for each in solved)
+            rates.add_row(name, arm, f'{np.mean(solved):.1%}', seeds)
+        for base, arm in combinations(arms, 2):
+            mean, low, high = paired_difference(arms[base], arms[arm])
+            rows.append((f'{name}: {arm} − {base}', mean, low, high))
+            differences.add_row(name, arm, base, f'{mean:+.1%}', f'{low:+.1%} to {high:+.1%}')
     console = Console()
-    console.print(table)
+    console.print(rates, differences)
     plot(rows, lab.work / 'differences.svg')
     console.print(
         f'{len(next(iter(found.values())))} paired seeds, {lab.minutes:g} operator minutes an arm,'

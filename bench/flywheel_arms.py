@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 import json
+from pathlib import Path
 
 import numpy as np
 
@@ -40,17 +41,16 @@ def selection(lab: Lab, seed: int) -> Arms:
 
 def places(lab: Lab, seed: int) -> Arms:
     """Collect where operators like it, or where coverage asks for it."""
-    arms = {}
-    for name, asked in (('free', ()), ('asked', asked_places(seed))):
-        bags = lab.collect(f'places_{name}', seed, lab.minutes, places=asked)
-        arms[name] = lab.success(lab.train(f'places_{name}', seed, bags, OPTIONS))
-    return arms
+    asked = lab.collect('asked', seed, lab.minutes, places=asked_places(seed))
+    return {
+        'free': lab.success(_first(lab, seed)[1]),
+        'asked': lab.success(lab.train('asked', seed, asked, OPTIONS)),
+    }
 
 
 def rollouts(lab: Lab, seed: int) -> Arms:
     """Spend the second half of the minutes on demonstrations, or on corrected rollouts."""
-    first = lab.collect('first', seed, lab.minutes)
-    checkpoint = lab.train('first', seed, first, OPTIONS)
+    first, checkpoint = _first(lab, seed)
     more = lab.collect('more', 1000 + seed, lab.minutes)
     corrected = lab.collect('corrected', 2000 + seed, lab.minutes, checkpoint=checkpoint)
     return {
@@ -64,8 +64,7 @@ def rollouts(lab: Lab, seed: int) -> Arms:
 
 def takeover(lab: Lab, seed: int) -> Arms:
     """Blend the command when a person takes over, or switch it at once."""
-    first = lab.collect('first', seed, lab.minutes)
-    checkpoint = lab.train('first', seed, first, OPTIONS)
+    first, checkpoint = _first(lab, seed)
     arms = {}
     for name, hard in (('blended', False), ('hard switch', True)):
         kind = 'corrected_hard' if hard else 'corrected'
@@ -101,15 +100,24 @@ def masks(lab: Lab, seed: int) -> Arms:
 
 
 def _retrained(lab: Lab, seed: int, variants: dict[str, TrainOptions]) -> Arms:
-    first = lab.collect('first', seed, lab.minutes)
-    checkpoint = lab.train('first', seed, first, OPTIONS)
+    first, checkpoint = _first(lab, seed)
     corrected = lab.collect('corrected', 2000 + seed, lab.minutes, checkpoint=checkpoint)
     return {
         name: lab.success(
-            lab.train(f'corrected_{name}'.replace(' ', '_'), seed, first + corrected, options)
+            lab.train(_file_name(name, options), seed, first + corrected, options)
         )
         for name, options in variants.items()
     }
+
+
+def _file_name(name: str, options: TrainOptions) -> str:
+    return 'corrected' if options == OPTIONS else f'corrected_{name}'.replace(' ', '_')
+
+
+def _first(lab: Lab, seed: int) -> tuple[list[Path], Path]:
+    """Return the demonstrations that operators chose freely, and the policy that they made."""
+    bags = lab.collect('first', seed, lab.minutes)
+    return bags, lab.train('first', seed, bags, OPTIONS)
 
 
 CONTRASTS: dict[str, Callable[[Lab, int], Arms]] = {
