@@ -148,6 +148,14 @@ def test_refs_read_the_same_message_again(tmp_path: Path) -> None:
         assert bytes(bag.read(message.ref)) == bytes(message.data)
 
 
+def test_messages_that_are_kept_stay_what_they_were(tmp_path: Path) -> None:
+    path = bare(tmp_path / 'bag.mcap', chunk_size=2000, compression=CompressionType.ZSTD)
+    with open_bag(path) as bag:
+        kept = list(bag.messages())
+        again = [(m.topic, bytes(m.data), m.log_ns) for m in bag.messages()]
+        assert [(m.topic, bytes(m.data), m.log_ns) for m in kept] == again
+
+
 def test_split_files_are_one_bag(tmp_path: Path) -> None:
     folder = tmp_path / 'split'
     folder.mkdir()

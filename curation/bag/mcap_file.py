@@ -10,6 +10,7 @@ import heapq
 import os
 import threading
 
+from curation.bag.buffers import Buffers
 from curation.bag.mcap_index import Index, read_summary, scan
 from curation.bag.mcap_records import (
     Block,
@@ -40,7 +41,7 @@ class McapFile:
         self._number = number
         self.problems: list[Problem] = []
         self._cache: OrderedDict[int, Buffer] = OrderedDict()
-        self._buffer, self._reading = bytearray(), threading.Lock()
+        self._buffers, self._reading = Buffers(), threading.Lock()
         self._descriptor = os.open(path, os.O_RDONLY)
         try:
             self._size = os.fstat(self._descriptor).st_size
@@ -203,18 +204,14 @@ class McapFile:
         return data
 
     def _read_chunk(self, block: Block) -> tuple[Buffer, bool]:
-        """Return a chunk's records; a compressed one is read into a buffer that is used again."""
-        if not self._reading.acquire(blocking=False):  # another thread has the buffer
+        """Return a chunk's records, in memory that is used again once nothing looks at it."""
+        if not self._reading.acquire(blocking=False):  # another thread has the buffers
             return open_chunk(self._pread(block.offset, block.length))
         try:
-            length = min(block.length, self._size)
-            if len(self._buffer) < length:
-                self._buffer = bytearray(length)
-            view = memoryview(self._buffer)[:length]
+            view = self._buffers.take(min(block.length, self._size))
             if os.preadv(self._descriptor, [view], block.offset) < block.length:
                 raise RecordError('the file is cut in it')
-            opened, checked = open_chunk(view)
-            return (bytes(opened) if isinstance(opened, memoryview) else opened), checked
+            return open_chunk(view, self._buffers.take)
         finally:
             self._reading.release()
 

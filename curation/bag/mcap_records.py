@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 import struct
+import threading
 
 from isal.isal_zlib import crc32  # zlib's costs as much as decompression
 import lz4.frame
@@ -23,6 +24,7 @@ HEADER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = 1, 3, 4, 5
 STATISTICS, METADATA, METADATA_INDEX, DATA_END, FOOTER_RECORD = 0x0B, 0x0C, 0x0D, 0x0F, 2
 LAST_OPCODE = 0x0F
 _CHUNK_LIMIT = 2**31  # bytes; beyond it a size is taken for altered
+_threads = threading.local()
 
 
 class RecordError(Exception):
@@ -154,8 +156,13 @@ def records(data: Buffer) -> Iterator[tuple[int, int, int]]:
         at += length
 
 
-def open_chunk(data: Buffer) -> tuple[Buffer, bool]:
-    """Return a chunk's records, decompressed, and whether a CRC vouches for them; RecordError."""
+def open_chunk(
+    data: Buffer, take: Callable[[int], memoryview] = lambda size: memoryview(bytearray(size))
+) -> tuple[Buffer, bool]:
+    """Return a chunk's records, decompressed, and whether a CRC vouches for them; RecordError.
+
+    ``take`` gives the memory that they are decompressed into.
+    """
     if len(data) < CHUNK_HEAD.size:
         raise RecordError("cut in a chunk's head")
     _, _, size, crc, name_length = CHUNK_HEAD.unpack_from(data)
@@ -165,7 +172,7 @@ def open_chunk(data: Buffer) -> tuple[Buffer, bool]:
     stored = cursor.take(cursor.number(8))
     if size > _CHUNK_LIMIT:
         raise RecordError(f'a chunk claims {size} bytes')
-    opened = _decompress(compression, stored, size)
+    opened = _decompress(compression, stored, size, take)
     if len(opened) != size:
         raise RecordError(f'a chunk should have {size} bytes, has {len(opened)}')
     if crc and crc32(opened) != crc:
@@ -173,14 +180,27 @@ def open_chunk(data: Buffer) -> tuple[Buffer, bool]:
     return opened, bool(crc)
 
 
-def _decompress(compression: str, stored: memoryview, size: int) -> Buffer:
+def _decompressor() -> zstandard.ZstdDecompressor:
+    """Return this thread's: making one costs as much as a small chunk."""
+    if not hasattr(_threads, 'decompressor'):
+        _threads.decompressor = zstandard.ZstdDecompressor()
+    found: zstandard.ZstdDecompressor = _threads.decompressor
+    return found
+
+
+def _decompress(
+    compression: str, stored: memoryview, size: int, take: Callable[[int], memoryview]
+) -> Buffer:
     try:
         if compression == 'zstd':
             claimed = zstandard.frame_content_size(stored)
             if claimed not in (-1, size):
                 raise RecordError(f'a chunk should have {size} bytes, its zstd frame {claimed}')
-            opened = zstandard.ZstdDecompressor().decompress(stored, max_output_size=size)
-            return bytes(opened)
+            decompressor = _decompressor()
+            if claimed < 0:
+                return decompressor.decompress(stored, max_output_size=size)
+            opened = take(size)
+            return opened[: decompressor.stream_reader(stored).readinto(opened)]
         if compression == 'lz4':
             return bytes(lz4.frame.decompress(stored))
     except (zstandard.ZstdError, RuntimeError, EOFError, ValueError) as error:
