@@ -25,6 +25,7 @@ from teleop_bridge.nodes.convert import to_joint_state, to_ns, to_stamp
 from teleop_bridge.nodes.health import Health, Report
 from teleop_bridge.nodes.outputs import make_outputs
 from teleop_bridge.nodes.parameters import declare, declare_rig
+from teleop_bridge.nodes.polled import PolledSubscriptions
 from teleop_bridge.nodes.qos import EVENT, LATCHED, SENSOR, STREAM
 from teleop_bridge.nodes.refusals import Refusals
 from teleop_bridge.nodes.run import run
@@ -66,6 +67,7 @@ class FollowerNode(Node):
         self._names = rig.joint_names
 
         action, authority = _only(rig, Role.ACTION), _only(rig, Role.AUTHORITY)
+        self._inputs = PolledSubscriptions(self)
         self._commands = self.create_publisher(JointState, action.topic, STREAM)
         self._authority = self.create_publisher(Authority, authority.topic, STREAM)
         self._listen(rig, Role.HUMAN_PROPOSAL, self._on_human)
@@ -100,8 +102,9 @@ class FollowerNode(Node):
             ('engage_policy', lambda: self._core.hand_back(self._time.now_ns())),
         ):
             self._serve(name, action_of)
-        self._health = Health(self, self._report)
+        # in this order: where both are due, the report waits, and has the whole period ahead
         self.create_timer(1.0 / rig.follower.rate_hz, self._step)
+        self._health = Health(self, self._report)
 
     def _listen(self, rig: Rig, role: Role, take: Callable[[JointSample], None]) -> None:
         merger = JointMerger(rig.joint_names, strict=rig.strict_joints)
@@ -117,11 +120,10 @@ class FollowerNode(Node):
                 take(sample)
 
         for stream in rig.by_role(role):
-            self.create_subscription(
+            self._inputs.add(
                 JointState,
                 stream.topic,
                 lambda message, source=stream.name: on_message(message, source),
-                SENSOR,
             )
 
     def destroy_node(self) -> None:
@@ -191,6 +193,7 @@ class FollowerNode(Node):
         return None
 
     def _step(self) -> None:
+        self._inputs.poll()
         now_ns = self._time.now_ns()
         output = self._core.step(now_ns)
         if self._last is not None and now_ns - self._last.stamp_ns > 3 * self._period_ns // 2:
