@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of curation."""
 
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
 from teleop_bridge.exceptions import FlywheelError
 
 
@@ -40,6 +45,10 @@ class AlignmentError(CurationError):
         self.stream = stream
         self.time_ns = time_ns
         self.gap_ns = gap_ns
+
+    def __reduce__(self) -> tuple[Any, ...]:  # else it could not come back from a process
+        return partial(
+            type(self), stream=self.stream, time_ns=self.time_ns, gap_ns=self.gap_ns), self.args
 
 
 class ExportError(CurationError):

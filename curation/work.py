@@ -9,6 +9,7 @@ again, and fail only where they take every worker with them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor as Pool
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -18,6 +19,7 @@ from enum import Enum
 import logging
 import multiprocessing
 import os
+import pickle
 from typing import Any, Generic, Protocol, TypeVar
 
 from curation.exceptions import WorkerLostError
@@ -47,6 +49,10 @@ class Failure:
 
     def __str__(self) -> str:
         return str(self.error) or type(self.error).__name__
+
+    def about(self, item: object) -> str:
+        """Return one sentence that names the item, which an unexpected error does not."""
+        return str(self) if isinstance(self.error, FlywheelError) else f'{item}: {self.error!r}'
 
 
 class Executor(Protocol):
@@ -168,20 +174,34 @@ class RayExecutor(Generic[T]):
         ray = self._ray
         remote = ray.remote(max_retries=ATTEMPTS - 1)(_guarded)
         shared = ray.put(function)
-        for item, job in [(item, remote.remote(shared, item)) for item in items]:
+        ahead = _AHEAD * max(1, int(ray.cluster_resources().get('CPU', 1)))
+        waiting = deque(remote.remote(shared, item) for item in items[:ahead])
+        for at, item in enumerate(items):
+            job = waiting.popleft()
             try:
                 yield ray.get(job)
             except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError):
                 yield Failure(_lost(item))
             except ray.exceptions.RayError as error:  # such as code that a node does not have
                 yield Failure(FlywheelError(f'{item}: Ray: {error}'))
+            if at + ahead < len(items):
+                waiting.append(remote.remote(shared, items[at + ahead]))
 
 
 def _guarded(function: Callable[[T], R], item: T) -> R | Failure:
     try:
         return function(item)
     except Exception as error:  # whatever one bag causes must not end the others
-        return Failure(error)
+        return Failure(_portable(error))
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error that can leave its process: what can't would take the worker with it."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f'{type(error).__name__}: {error}')
+    return error
 
 
 def _lost(item: object) -> WorkerLostError:

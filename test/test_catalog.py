@@ -25,6 +25,7 @@ from curation.catalog.tables import EPISODES, METADATA, SCORES
 from curation.cli.exits import Exit
 from curation.cli.main import main
 from curation.exceptions import CatalogError
+from curation.work import ProcessExecutor
 from recorder.headless import Attempt, Driver
 from support.postgres import postgres
 from support.simulated import simulate
@@ -81,7 +82,7 @@ def test_ingesting_again_reads_nothing_and_a_rebuild_gives_the_same_rows(
     assert rows(engine) == once
     clear(engine)
     assert count(engine) == 0
-    ingest(engine, [bags], jobs=2)
+    ingest(engine, [bags], executor_for=lambda bags: ProcessExecutor(2))
     assert rows(engine) == once
     assert all(once[table] for table in ('interventions', 'scores', 'findings', 'policies'))
 

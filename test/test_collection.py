@@ -22,6 +22,7 @@ from curation.manifests.file import options_of
 from curation.manifests.freeze import freeze, FreezeOptions
 from curation.manifests.split import Together
 from curation.scores.rules import load_rules
+from curation.work import ProcessExecutor
 from support.collection import Done, in_corner, plan, POLICIES, record, SKILLS, TIRELESS
 from teleop_bridge.vocabulary import Grade, SessionKind
 
@@ -49,7 +50,7 @@ def truth(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp('collection')
     episodes = record(folder, plan(days=4, each=13, with_policy=13, copies=COPIES))
     engine = open_catalog(folder)
-    done = ingest(engine, [folder], jobs=2)
+    done = ingest(engine, [folder], executor_for=lambda bags: ProcessExecutor(2))
     assert not done.failures
     with engine.begin() as connection:
         yield Truth(folder, episodes, connection)

@@ -5,17 +5,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 import json
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
 
 from curation.bag.find import find_bags
+from curation.catalog.database import FILE_NAME
 from curation.cli.exits import Exit
 from curation.cli.main import main
 from curation.exceptions import RemoteError
+from curation.manifests.file import load, save
 from curation.remote import local_path, path_or_url, Url
 from recorder.headless import Attempt
 from support.simulated import simulate
@@ -78,6 +82,39 @@ def test_bags_at_a_url_are_exported_to_a_url_as_from_a_folder(
     capsys.readouterr()
     assert main(['export', f'{bucket}/day', '--out', f'{bucket}/sets/demo']) is Exit.BAD_DATA
     assert 's3://lab/sets/demo: exists already' in capsys.readouterr().err
+
+
+def test_a_manifest_at_a_url_chooses_among_bags_at_a_url(
+    bags: list[Path], bucket: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for bag in bags:
+        put(bag, f'{bucket}/day')
+    data = tmp_path / 'data'
+    data.mkdir()
+
+    def told(*arguments: str, code: Exit = Exit.OK) -> Any:
+        assert main([*arguments, '--json']) is code
+        return json.loads(capsys.readouterr().out)
+
+    assert main(['ingest', f'{bucket}/day']) is Exit.USAGE
+    assert '--catalog: expected with s3://lab/day' in capsys.readouterr().err
+    catalog = str(data / FILE_NAME)
+    assert told('ingest', f'{bucket}/day', '--catalog', catalog)['added'] == 2
+    found = told('check', f'{bucket}/day', code=Exit.BAD_DATA)  # a second is too short
+    assert found == told('check', *map(str, bags), code=Exit.BAD_DATA) != []
+    rules = tmp_path / 'rules.yaml'  # those that are installed drop what is too short
+    rules.write_text("rules: {ungraded: {then: review, when: {grade: {in: ['']}}, why: none}}")
+    told('manifest', 'freeze', str(data), 'm', '--rules', str(rules), '--keep-copies')
+    frozen = load(data / 'manifests/m.json')
+    one = replace(frozen, name='one', episodes=frozen.episodes[1:])
+    save(one, data / 'manifests/one.json')
+    put(data / 'manifests', f'{bucket}/lab')
+    out = f'{bucket}/sets/one'
+    exported = told(
+        'export', f'{bucket}/day', '--manifest', f'{bucket}/lab/manifests/one.json', '--out', out)
+    assert exported['episodes'] == [one.episodes[0].id]
+    about = json.loads((local_path(Url(out)) / 'meta/flywheel/export.json').read_text())
+    assert about['manifest'] == one.hash
 
 
 def test_only_what_changed_is_read_again(bags: list[Path], bucket: str) -> None:

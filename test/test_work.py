@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
+import json
 import os
 from pathlib import Path
 import signal
@@ -14,8 +15,13 @@ import sys
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
-from curation.exceptions import BagError
+from curation.catalog.database import open_catalog
+from curation.catalog.tables import METADATA
+from curation.cli.exits import Exit
+from curation.cli.main import main
+from curation.exceptions import AlignmentError, BagError
 from curation.export.lerobot import export_lerobot
 from curation.work import Failure, Kind, make_executor
 from support.filmed import make_episode
@@ -26,9 +32,20 @@ KINDS = [Kind.SERIAL, Kind.THREADS, Kind.PROCESSES, pytest.param(Kind.RAY, marks
 EPISODES = [make_episode(f'e{i}', seed=i, length=20 + i) for i in range(3)]
 
 
+class UnportableError(Exception):
+    """An error that can't leave its process, as those of some libraries."""
+
+    def __init__(self, item: int, held: str) -> None:
+        super().__init__(f'{item} holds {held}')
+
+
 def square(item: int) -> int:
     if item == 5:
         raise BagError('bag 5 is poisoned')
+    if item == 7:
+        raise AlignmentError('front is stale', stream='front', time_ns=1, gap_ns=2)
+    if item == 9:
+        raise UnportableError(item, 'a lock')
     return item * item
 
 
@@ -74,9 +91,12 @@ def test_a_poisoned_item_is_reported_and_the_rest_is_in_order(
     kind: Kind, request: pytest.FixtureRequest
 ) -> None:
     found = results(kind, request, square, 12)
-    assert [type(one) for one in found].count(Failure) == 1
+    poisoned = {i: one for i, one in enumerate(found) if isinstance(one, Failure)}
+    assert list(poisoned) == [5, 7, 9]
     assert isinstance(found[5].error, BagError) and str(found[5]) == 'bag 5 is poisoned'
-    assert [one for i, one in enumerate(found) if i != 5] == [i * i for i in range(12) if i != 5]
+    assert isinstance(found[7].error, AlignmentError) and found[7].error.stream == 'front'
+    assert 'bag_9: ' in found[9].about('bag_9') and '9 holds a lock' in found[9].about('bag_9')
+    assert all(found[i] == i * i for i in range(12) if i not in poisoned)
 
 
 @pytest.mark.parametrize('kind', KINDS[2:])
@@ -109,6 +129,53 @@ def test_an_export_is_the_same_wherever_it_is_encoded(
         for out in (tmp_path / 'serial', tmp_path / 'other')
     )
     assert one == other
+
+
+@pytest.fixture(scope='module')
+def bags(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Record two bags, and put one between them that is none."""
+    pytest.importorskip('mujoco', reason='the simulated rig needs pip install mujoco')
+    from recorder.headless import Attempt
+    from support.simulated import simulate
+
+    folder = tmp_path_factory.mktemp('bags')
+    first, last = simulate(folder, [Attempt(seed, limit_ns=10**9) for seed in (1, 2)])
+    (folder / 'torn').mkdir()
+    (folder / 'torn/torn_0.mcap').write_bytes(b'no bag')
+    return [str(first), str(folder / 'torn'), str(last)]
+
+
+@pytest.mark.parametrize('kind', KINDS[2:])
+def test_every_verb_tells_the_same_wherever_it_works(
+    kind: Kind, bags: list[str], tmp_path: Path, request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    address = request.getfixturevalue('cluster') if kind is Kind.RAY else ''
+
+    def tell(where: Kind) -> list[Any]:
+        out = tmp_path / where.value
+        told = []
+        for verb in (
+            ['ingest', '--catalog', f'{out}.sqlite'],
+            ['check', '--no-images'],
+            ['score', '--keep-going'],
+            ['export', '--keep-going', '--out', str(out)],
+        ):
+            code = main([
+                *verb, *bags, '--json', '--executor', where.value, '--jobs', '2',
+                '--ray-address', address,
+            ])
+            assert code is Exit.BAD_DATA
+            printed = capsys.readouterr()
+            assert printed.err.count('torn_0.mcap: ') == 1
+            told.append(json.loads(printed.out.replace(str(out), 'OUT')))
+        catalog = open_catalog(f'{out}.sqlite')
+        with catalog.begin() as connection:
+            tables = [connection.execute(select(t)).all() for t in METADATA.sorted_tables]
+        files = {str(p.relative_to(out)): p.read_bytes() for p in out.rglob('*') if p.is_file()}
+        return [told, tables, files]
+
+    assert tell(kind) == tell(Kind.SERIAL)
 
 
 @needs_ray

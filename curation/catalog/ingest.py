@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import as_completed, ProcessPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-import multiprocessing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from curation.catalog.tables import (
     STREAMS,
 )
 from curation.manifests.models import take_manifests
-from teleop_bridge.exceptions import FlywheelError
+from curation.work import Executor, Failure, SerialExecutor
 from teleop_bridge.rig.schema import Rig
 
 _BATCH = 32  # episodes a transaction: what an interruption can cost
@@ -51,10 +50,13 @@ def ingest(
     rig: Rig | None = None,
     *,
     source: str = '',
-    jobs: int = 1,
+    executor_for: Callable[[int], Executor] = lambda bags: SerialExecutor(),
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Ingested:
-    """Read the bags that are new or changed; a bag that fails is named and does not stop it."""
+    """Read the bags that are new or changed; a bag that fails is named and does not stop it.
+
+    ``executor_for`` chooses where, by how many there are to read.
+    """
     bags = [path.absolute() for path in find_bags(paths)]
     states = {str(bag): _state(bag) for bag in bags}
     with writing(engine) as connection:
@@ -64,10 +66,12 @@ def ingest(
     todo = [bag for bag in bags if seen.get(str(bag)) != states[str(bag)]]
     known, failures = len(bags) - len(todo), {}
     pending: list[tuple[Record | None, Row]] = []
-    for done, (bag, found) in enumerate(_read(todo, rig, source, jobs), 1):
+    read = partial(read_record, rig=rig, source=source)
+    results = executor_for(len(todo)).run(read, todo)
+    for done, (bag, found) in enumerate(zip(todo, results, strict=True), 1):
         size, changed_ns = states[str(bag)]
         record = found if isinstance(found, Record) else None
-        error = '' if isinstance(found, Record) else found
+        error = found.about(bag) if isinstance(found, Failure) else ''
         if error:
             failures[str(bag)] = error
         file = {'path': str(bag), 'bytes': size, 'changed_ns': changed_ns, 'error': error}
@@ -109,27 +113,6 @@ def write_records(connection: Connection, records: Iterable[Record]) -> None:
     for table in _OWNED:
         upsert(connection, table, [row for r in records for row in r.tables[table.name]])
     apply_annotations(connection, ids)
-
-
-def _read(
-    bags: Sequence[Path], rig: Rig | None, source: str, jobs: int
-) -> Iterator[tuple[Path, Record | str]]:
-    if jobs == 1:
-        for bag in bags:
-            yield bag, _read_one(bag, rig, source)
-        return
-    context = multiprocessing.get_context('spawn')  # decoders' threads do not survive a fork
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        running = {pool.submit(_read_one, bag, rig, source): bag for bag in bags}
-        for future in as_completed(running):
-            yield running[future], future.result()
-
-
-def _read_one(bag: Path, rig: Rig | None, source: str) -> Record | str:
-    try:
-        return read_record(bag, rig, source)
-    except FlywheelError as error:
-        return str(error)
 
 
 def _state(bag: Path) -> tuple[int, int]:

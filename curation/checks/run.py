@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from curation.align.extract import extract
 from curation.align.series import Recording
 from curation.bag.reader import BagReader
 from curation.checks.finding import Finding
-from curation.checks.registry import all_checks
+from curation.checks.registry import all_checks, Registered
 from curation.checks.rules.cameras import against_references
 from curation.checks.summary import summarise, Summary
 from curation.checks.view import View
@@ -38,6 +39,45 @@ def load_thresholds(path: Path) -> dict[str, dict[str, float]]:
     return found
 
 
+@dataclass(frozen=True)
+class Checked:
+    """One recording: what is wrong with it, and what the others' checks need of it."""
+
+    findings: tuple[Finding, ...]
+    summary: Summary | None
+
+
+def check_one(
+    recording: Recording, thresholds: Thresholds | None = None, *, images: bool = True
+) -> Checked:
+    """Return what is wrong with a recording by itself."""
+    view = View(recording, images=images)
+    findings = [
+        finding
+        for check in all_checks().values()
+        for finding in check.on_episode(view, _limits(check, thresholds))
+    ]
+    return Checked(tuple(findings), summarise(view))
+
+
+def check_among(
+    summaries: Sequence[Summary],
+    thresholds: Thresholds | None = None,
+    *,
+    references: ReferenceFrames | None = None,
+) -> Iterator[Finding]:
+    """Yield what is wrong with recordings among each other.
+
+    ``references`` are what cameras showed when each location was first used.
+    """
+    checks = all_checks()
+    for check in checks.values():
+        yield from check.on_collection(summaries, _limits(check, thresholds))
+    if references is not None:
+        moved = _limits(checks['camera_moved'], thresholds)
+        yield from against_references(summaries, references, moved)
+
+
 def check_recordings(
     recordings: Iterable[Recording],
     thresholds: Thresholds | None = None,
@@ -47,26 +87,19 @@ def check_recordings(
 ) -> Iterator[Finding]:
     """Yield what is wrong with each recording, then what is wrong with it among the others.
 
-    One recording is in memory at a time. ``references`` are what cameras showed when each
-    location was first used.
+    One recording is in memory at a time.
     """
-    checks = all_checks()
-    limits = {
-        name: {**check.limits, **(thresholds or {}).get(name, {})}
-        for name, check in checks.items()
-    }
     summaries: list[Summary] = []
     for recording in recordings:
-        view = View(recording, images=images)
-        for name, check in checks.items():
-            yield from check.on_episode(view, limits[name])
-        summary = summarise(view)
-        if summary is not None:
-            summaries.append(summary)
-    for name, check in checks.items():
-        yield from check.on_collection(summaries, limits[name])
-    if references is not None:
-        yield from against_references(summaries, references, limits['camera_moved'])
+        checked = check_one(recording, thresholds, images=images)
+        yield from checked.findings
+        if checked.summary is not None:
+            summaries.append(checked.summary)
+    yield from check_among(summaries, thresholds, references=references)
+
+
+def _limits(check: Registered, thresholds: Thresholds | None) -> dict[str, float]:
+    return {**check.limits, **(thresholds or {}).get(check.name, {})}
 
 
 def check(

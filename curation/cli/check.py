@@ -5,18 +5,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from curation.align.series import Recording
 from curation.checks.finding import Finding, Severity
-from curation.checks.run import check_recordings, load_thresholds
+from curation.checks.run import check_among, check_one, Checked, load_thresholds, Thresholds
 from curation.cli.exits import Exit
-from curation.cli.output import Advance, Output
-from curation.cli.paths import add_bags
-from curation.sources.open import recordings
+from curation.cli.output import Output
+from curation.cli.paths import add_bags, add_executor, executor_of
+from curation.sources.open import Source, sources
+from curation.work import Failure
 from recorder.reference import ReferenceFrames
-from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.loader import load_rig
 
 
@@ -29,28 +28,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--references', type=Path, help='folder of reference frames that the reference node kept'
     )
     parser.add_argument('--notes', action='store_true', help='show notes, not only what is wrong')
+    add_executor(parser)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> Exit:
     """Check every episode, then each among the others."""
     rig = load_rig(arguments.rig) if arguments.rig else None
     thresholds = load_thresholds(arguments.checks) if arguments.checks else None
+    references = ReferenceFrames(arguments.references) if arguments.references else None
+    check = partial(_check, thresholds=thresholds, images=not arguments.no_images)
+    places = sources(arguments.paths, rig)
+    checked: list[Checked] = []
     failures: list[dict[str, str]] = []
-
-    def failed(path: Path, error: FlywheelError) -> None:
-        output.error(str(error))
-        failures.append({'path': str(path), 'error': str(error)})
-
     with output.progress('checking') as advance:
-        episodes = _counted(recordings(arguments.paths, rig, on_error=failed), advance)
-        findings = list(
-            check_recordings(
-                episodes,
-                thresholds,
-                images=not arguments.no_images,
-                references=ReferenceFrames(arguments.references) if arguments.references else None,
-            )
-        )
+        results = executor_of(arguments, len(places)).run(check, places)
+        for done, (place, found) in enumerate(zip(places, results, strict=True), 1):
+            advance(done, len(places), f'checked {place.path.name}')
+            if isinstance(found, Failure):
+                output.error(found.about(place))
+                failures.append({'path': str(place), 'error': found.about(place)})
+            else:
+                checked += found
+    findings = [finding for one in checked for finding in one.findings]
+    summaries = [one.summary for one in checked if one.summary is not None]
+    findings += check_among(summaries, thresholds, references=references)
     shown = [f for f in findings if arguments.notes or f.severity is not Severity.NOTE]
     episode = ''
     for finding in sorted(shown, key=_order):
@@ -64,10 +65,8 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
     return Exit.BAD_DATA if failures or counts[Severity.ERROR] else Exit.OK
 
 
-def _counted(episodes: Iterator[Recording], advance: Advance) -> Iterator[Recording]:
-    for done, episode in enumerate(episodes, 1):
-        advance(done - 1, done, f'checking {episode.name}')
-        yield episode
+def _check(place: Source, thresholds: Thresholds | None, images: bool) -> list[Checked]:
+    return [check_one(one, thresholds, images=images) for one in place.recordings()]
 
 
 def _sentence(finding: Finding) -> str:

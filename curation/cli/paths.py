@@ -19,7 +19,6 @@ from curation.exceptions import ManifestError, UsageError
 from curation.manifests.file import load, Manifest
 from curation.remote import local_path, path_or_url
 from curation.work import Executor, Failure, Kind, make_executor
-from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.loader import load_rig
 
 _FEW = 8  # bags, for which starting processes takes longer than aligning
@@ -144,6 +143,6 @@ def _load(
             continue
         if not arguments.keep_going:
             raise found.error
-        text = str(found) if isinstance(found.error, FlywheelError) else f'{bag}: {found.error!r}'
+        text = found.about(bag)
         failures.append(text)
         output.error(text)

@@ -19,7 +19,7 @@ from curation.align.episode import Facts, Image, Times, Values
 from curation.align.series import Recording, Series
 from curation.bag.model import Problem
 from curation.exceptions import BagError, DecodeError
-from curation.sources.table import content_id, image_series, joint_series
+from curation.sources.table import ALL, content_id, image_series, joint_series
 from curation.sources.video import VideoFile
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.rig.schema import Camera, Clock, Joint, Rig, Role, Stream
@@ -70,9 +70,9 @@ class LeRobotSource:
     def __len__(self) -> int:
         return len(self._places)
 
-    def recordings(self) -> Iterator[Recording]:
-        """Yield every episode; one that can't be read is an empty recording with its problem."""
-        for place in self._places:
+    def recordings(self, part: slice = ALL) -> Iterator[Recording]:
+        """Yield episodes; one that can't be read is an empty recording with its problem."""
+        for place in self._places[part]:
             try:
                 yield self._recording(place)
             except (OSError, pa.ArrowException, KeyError, ValueError) as error:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from curation.align.extract import extract
@@ -13,35 +14,78 @@ from curation.align.series import Recording
 from curation.bag.draft import draft_rig
 from curation.bag.find import find_bags
 from curation.bag.reader import open_bag
+from curation.remote import local_path, Url
 from curation.sources.lerobot import is_lerobot, LeRobotSource
 from curation.sources.robomimic import is_robomimic, RobomimicSource
+from curation.sources.table import ALL
 from teleop_bridge.exceptions import FlywheelError
 from teleop_bridge.rig.schema import Rig
 
 OnError = Callable[[Path, FlywheelError], None]
 
+_PART = 16  # episodes of a dataset that are read together
+
+
+@dataclass(frozen=True)
+class Source:
+    """A bag, or a part of a dataset: what one worker reads at a time.
+
+    A bag is read by ``rig``, else by the one it carries, else by a draft.
+    """
+
+    path: Path
+    rig: Rig | None = None
+    part: slice | None = None
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def recordings(self) -> Iterator[Recording]:
+        """Yield its recordings, one at a time; FlywheelError where it can't be read."""
+        dataset = _dataset(self.path)
+        if dataset is None:
+            yield _bag_recording(self.path, self.rig)
+        else:
+            yield from dataset.recordings(self.part or ALL)
+
+
+def sources(paths: Iterable[Path | Url], rig: Rig | None = None) -> list[Source]:
+    """Return what there is to read in bags and datasets; BagError where there is nothing."""
+    found: list[Source] = []
+    for path in map(local_path, paths):
+        try:
+            dataset = _dataset(path)
+        except FlywheelError:
+            found.append(Source(path))  # reading it tells what is wrong with it
+            continue
+        if dataset is None:
+            found += [Source(bag, rig) for bag in find_bags([path])]
+        else:
+            starts = range(0, len(dataset), _PART)
+            found += [Source(path, part=slice(start, start + _PART)) for start in starts]
+    return found
+
 
 def recordings(
-    paths: Iterable[Path], rig: Rig | None = None, *, on_error: OnError | None = None
+    paths: Iterable[Path | Url], rig: Rig | None = None, *, on_error: OnError | None = None
 ) -> Iterator[Recording]:
     """Yield the recordings of bags and datasets, one at a time.
 
-    A bag is read by ``rig``, else by the one it carries, else by a draft. What can't be read is
-    given to ``on_error``, or raised as FlywheelError.
+    What can't be read is given to ``on_error``, or raised as FlywheelError.
     """
-    for path in paths:
-        if is_lerobot(path):
-            yield from LeRobotSource(path).recordings()
-        elif is_robomimic(path):
-            yield from RobomimicSource(path).recordings()
-        else:
-            for bag_path in find_bags([path]):
-                try:
-                    yield _bag_recording(bag_path, rig)
-                except FlywheelError as error:
-                    if on_error is None:
-                        raise
-                    on_error(bag_path, error)
+    for source in sources(paths, rig):
+        try:
+            yield from source.recordings()
+        except FlywheelError as error:
+            if on_error is None:
+                raise
+            on_error(source.path, error)
+
+
+def _dataset(path: Path) -> LeRobotSource | RobomimicSource | None:
+    if is_lerobot(path):
+        return LeRobotSource(path)
+    return RobomimicSource(path) if is_robomimic(path) else None
 
 
 def _bag_recording(path: Path, rig: Rig | None) -> Recording:

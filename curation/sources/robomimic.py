@@ -15,7 +15,7 @@ from curation.align.episode import Facts, Image
 from curation.align.series import Recording, Series
 from curation.bag.model import Problem
 from curation.exceptions import BagError
-from curation.sources.table import content_id, image_series, joint_series
+from curation.sources.table import ALL, content_id, image_series, joint_series
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.exceptions import MissingDependencyError
 from teleop_bridge.rig.schema import Camera, Clock, Joint, Rig, Role, Stream
@@ -53,9 +53,9 @@ class RobomimicSource:
     def __len__(self) -> int:
         return len(self._demos)
 
-    def recordings(self) -> Iterator[Recording]:
-        """Yield every demonstration; one that can't be read is empty, with its problem."""
-        for name in self._demos:
+    def recordings(self, part: slice = ALL) -> Iterator[Recording]:
+        """Yield demonstrations; one that can't be read is empty, with its problem."""
+        for name in self._demos[part]:
             try:
                 yield self._recording(name, self._file['data'][name])
             except (OSError, KeyError, ValueError) as error:

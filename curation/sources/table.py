@@ -14,6 +14,8 @@ from curation.align.series import JointTable, NO_TIME, Series
 from recorder.bag.content_id import ContentHash
 from teleop_bridge.rig.schema import Stream
 
+ALL = slice(None)  # of a dataset's episodes
+
 
 def image_series(stream: Stream, stamps: Times) -> Series:
     """Return a stream of images, or of anything else, at given times, ns."""
