@@ -160,3 +160,25 @@ def test_the_verb_replays(bags: list[Path], capsys: pytest.CaptureFixture[str]) 
     assert told['episodes'][0]['phases'][0]['name'] == 'first reach'
     assert main(arguments) is Exit.OK
     assert 'of 4 episodes' in capsys.readouterr().out
+
+
+def test_the_report_tells_and_draws_what_replay_found(
+    bags: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flawed = ['--policy', FLAWED, '--checkpoint', 'offset=0.045', '--rate', '20']
+    out = tmp_path / 'report'
+    report = ['report', *map(str, bags), '--out', str(out), '--no-checks', *flawed]
+    assert main(report) is Exit.OK
+    capsys.readouterr()
+    replays = ['replay', *map(str, bags), *flawed]
+    assert main(replays) is Exit.OK
+    sentences = [line for line in capsys.readouterr().out.splitlines() if ' of ' in line]
+    index = (out / 'index.html').read_text()
+    assert sentences and all(f'<li>{sentence}</li>' in index for sentence in sentences)
+    corrected = (out / 'episodes').glob('0004_*.html')
+    page = next(corrected).read_text()
+    assert '<h2>Replay' in page and 'takeover in the' in page
+    data = json.loads(page.split('id="data">')[1].split('</script>')[0])
+    assert data['replay']['phases'][0]['name'] == 'first reach'
+    for joint in data['replay']['joints']:
+        assert len(joint['values']) == len(data['times'])

@@ -5,13 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from curation.replay.run import replay_all
 from curation.report.write import write_report
 from support.browser import Browser, browser
 from support.episodes import make_episode
+from teleop_bridge.policy.base import ActionChunk, Observation
 from teleop_bridge.rig.tasks import parse_tasks
 
 HOSTILE = '"><script>window.broken = 1</script>\' ../../x \N{PILE OF POO}' + 300 * 'n'
@@ -36,6 +40,22 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     tasks = parse_tasks('tasks: {pick_place: {text: pick}}')
     return write_report(episodes, tmp_path_factory.mktemp('report') / 'out', tasks=tasks)
+
+
+@dataclass
+class Still:
+    """Proposes to stay where the arm is."""
+
+    inputs: tuple[str, ...] = ()
+    checkpoint: str = HOSTILE
+    period_ns: int = 100_000_000
+
+    def reset(self) -> None:
+        pass
+
+    def propose(self, observation: Observation) -> ActionChunk:
+        times = observation.stamp_ns + 50_000_000 * np.arange(1, 5, dtype=np.int64)
+        return ActionChunk(times, np.repeat(observation.state.positions[None], 4, axis=0))
 
 
 def drawn(page: Browser, index: Path) -> None:
@@ -93,5 +113,19 @@ def test_an_episode_opens_and_draws_its_curves(page: Browser, index: Path) -> No
     page.wait(lambda: page.loads > loads)
     page.until("document.querySelectorAll('#joints .scatterlayer .trace').length > 0")
     assert page.run("document.querySelectorAll('img').length") == 8
+    assert page.run('window.broken') is None
+    assert page.errors == []
+
+
+def test_a_replayed_checkpoint_is_drawn_beside_the_episode(page: Browser, tmp_path: Path) -> None:
+    episodes = [make_episode(name=f'e{seed}', seed=seed, reason=HOSTILE) for seed in range(3)]
+    replays = replay_all(Still(), episodes, delay_ns=0, threshold=0.5)
+    index = write_report(episodes, tmp_path / 'out', replays=replays)
+    page.errors.clear()
+    page.open(next((index.parent / 'episodes').glob('0001_*.html')))
+    page.until("document.querySelectorAll('#replay .scatterlayer .trace').length === 3")
+    labels = "[...document.querySelectorAll('#replay .annotation')]"
+    texts = page.run(f'{labels}.map(a => a.textContent)')
+    assert [phase.name for phase in replays.episodes[0].phases] == texts
     assert page.run('window.broken') is None
     assert page.errors == []

@@ -17,6 +17,7 @@ from curation.checks.run import check_recordings
 from curation.cli.exits import Exit
 from curation.cli.output import Advance, Output
 from curation.cli.paths import add_alignment, add_bags, aligned
+from curation.cli.replaying import add_checkpoint, replays_of
 from curation.report.write import write_report
 from teleop_bridge.rig.loader import load_rig
 from teleop_bridge.rig.tasks import parse_tasks, Tasks
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bags(parser)
     parser.add_argument('--out', type=Path, required=True, help='report folder to make')
     parser.add_argument('--no-checks', action='store_true', help='leave the checks out')
+    add_checkpoint(parser, required=False)
     add_alignment(parser)
 
 
@@ -36,9 +38,12 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
     episodes = list(aligned(arguments, output, failures))
     bags = [Path(path) for path in dict.fromkeys(episode.path for episode in episodes)]
     findings = [] if arguments.no_checks else list(_findings(bags, arguments.rig, output))
+    replays = replays_of(arguments, episodes, output) if arguments.checkpoint else None
     with output.progress('writing pages') as advance:
         index = write_report(
-            episodes, arguments.out, findings=findings, tasks=_tasks(bags), progress=advance)
+            episodes, arguments.out, findings=findings, tasks=_tasks(bags), replays=replays,
+            progress=advance,
+        )  # fmt: skip
     output.line(f'{index}: {len(episodes)} episodes')
     output.document({'index': str(index), 'episodes': len(episodes), 'failures': failures})
     return Exit.BAD_DATA if failures else Exit.OK

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.align.episode import Episode
+from curation.replay.divergence import Replayed
+from curation.replay.run import Replays
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.rig.schema import Role
 
@@ -56,6 +58,25 @@ def curves(episode: Episode) -> dict[str, Any]:
                 'label': ': '.join(filter(None, (entry.kind, entry.reason))) or 'not named yet',
             }
             for entry in episode.interventions
+        ],
+    }
+
+
+def divergence(replays: Replays, one: Replayed) -> dict[str, Any]:
+    """Return each joint's divergence from what was executed, in spreads, at the curves' times."""
+    step = max(1, len(one.episode) // MOST)
+    zero = int(one.episode.grid_ns[0])
+    seconds = (one.episode.grid_ns - zero) / NANOSECONDS
+    return {
+        'threshold': replays.threshold,
+        'joints': [
+            {'name': name, 'values': _numbers(one.divergence[::step, column], 3)}
+            for column, name in enumerate(one.episode.rig.joint_names)
+        ],
+        'phases': [
+            {'name': phase.name, 'start': float(seconds[phase.start]),
+             'end': float(seconds[phase.stop - 1])}
+            for phase in one.phases
         ],
     }
 

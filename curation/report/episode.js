@@ -50,12 +50,37 @@ function stacked(id, panels, style) {
   Plotly.react(id, traces, layout, style.config);
 }
 
+// Each joint's divergence, the phases of the task above it, and where it begins to be one.
+function replayed(style) {
+  const {joints, phases, threshold} = data.replay;
+  Plotly.react('replay', joints.map(joint => ({
+    type: 'scatter', mode: 'lines', x: data.times, y: joint.values, name: escapeMarkup(joint.name), line: {width: 1.4},
+  })), {
+    ...style.layout, height: 340, margin: {l: 100, r: 15, t: 40, b: 45}, hovermode: 'x unified',
+    xaxis: {...style.axis, title: {text: 'time, s'}},
+    yaxis: {...style.axis, title: {text: "people's spreads"}, rangemode: 'tozero'},
+    legend: {orientation: 'h', yref: 'container', y: 1, yanchor: 'top', x: 0, xanchor: 'left'},
+    shapes: [
+      ...bands(1),
+      ...phases.map(phase => ({
+        type: 'line', xref: 'x', yref: 'y domain', x0: phase.start, x1: phase.start, y0: 0, y1: 1,
+        line: {width: 1, dash: 'dot', color: style.layout.font.color},
+      })),
+      {type: 'line', xref: 'x domain', yref: 'y', x0: 0, x1: 1, y0: threshold, y1: threshold, line: {width: 1, dash: 'dash', color: '#d33'}},
+    ],
+    annotations: phases.map(phase => ({
+      x: phase.start, y: 1, xref: 'x', yref: 'y domain', xanchor: 'left', yanchor: 'top', text: phase.name, textangle: -90, showarrow: false,
+    })),
+  }, style.config);
+}
+
 withPlotly(style => {
   stacked('joints', data.joints.map(joint => ({name: joint.name, curves: joint.curves})), style);
   stacked('authority', [{
     name: 'authority', curves: {authority: data.authority}, color: '#f08a24', fill: 'tozeroy',
     axis: {range: [-0.05, 1.05]},
   }], style);
+  if (data.replay) replayed(style);
   Plotly.react('staleness', data.staleness.map(stream => ({
     type: 'scatter', mode: 'lines', x: data.times, y: stream.values, name: escapeMarkup(stream.name), line: {width: 1},
   })), {

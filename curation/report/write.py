@@ -23,7 +23,8 @@ from plotly.offline import get_plotlyjs
 from curation.align.episode import Episode
 from curation.checks.finding import Finding, Severity
 from curation.export.staging import staged
-from curation.report.curves import curves
+from curation.replay.run import Replays
+from curation.report.curves import curves, divergence
 from curation.report.frames import key_frames
 from curation.report.overview import (
     found_by_check,
@@ -47,12 +48,14 @@ def write_report(
     scores: Sequence[Score] | None = None,
     findings: Sequence[Finding] = (),
     tasks: Tasks | None = None,
+    replays: Replays | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write a report on episodes, in the order in which they were recorded; return its index.
 
     ``findings`` are those of the checks, each of the episode that it names; ``tasks`` say where
-    objects may lie, so that the map can show what to collect next.
+    objects may lie, so that the map can show what to collect next; ``replays`` are a checkpoint's,
+    of the same episodes in the same order, to be drawn beside them.
     ``progress`` is told the number of pages done and their total. Raises ExportError where the
     folder exists or can't be written; then nothing is left of it.
     """
@@ -71,7 +74,11 @@ def write_report(
         (folder / 'episodes').mkdir()
         for number, (episode, score, row) in enumerate(zip(episodes, scores, rows, strict=True)):
             own = [finding for finding in findings if finding.episode == episode.name]
-            page = _render('episode.html', **_episode(episode, score, row, own))
+            page = _render(
+                'episode.html',
+                **_episode(episode, score, row, own),
+                replay=_replay(replays, number) if replays else None,
+            )
             (folder / row['page']).write_text(page, encoding='utf-8')
             if progress:
                 progress(number + 1, len(episodes))
@@ -82,6 +89,7 @@ def write_report(
             'people': people(scores),
             'next': next_starts(episodes, scores, tasks),
             'agreement': agreement(scores),
+            'replay': _replayed(replays, rows) if replays else None,
         }
         index = _render('index.html', **content)
         (folder / 'index.html').write_text(index, encoding='utf-8')
@@ -135,6 +143,30 @@ def _episode(
         'findings': sorted(findings, key=lambda finding: list(Severity).index(finding.severity)),
         'problems': [problem.text for problem in episode.problems],
         'curves': curves(episode),
+    }
+
+
+def _replay(replays: Replays, number: int) -> dict[str, Any]:
+    one = replays.episodes[number]
+    where = replays.diverges_at(one)
+    return {
+        'checkpoint': replays.checkpoint,
+        'threshold': replays.threshold,
+        'where': where.name if where else '',
+        'curves': divergence(replays, one),
+        'takeovers': [t for t in replays.takeovers if t.episode == one.episode.name],
+    }
+
+
+def _replayed(replays: Replays, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    row_of = {id(one): row for one, row in zip(replays.episodes, rows, strict=True)}
+    return {
+        'checkpoint': replays.checkpoint,
+        'sentences': replays.sentences(),
+        'places': {
+            name: [row_of[id(one)] for one in found]
+            for name, found in replays.by_phase().items()
+        },
     }
 
 
