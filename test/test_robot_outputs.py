@@ -14,6 +14,8 @@ import sys
 import numpy as np
 import pytest
 
+from recorder.bag.mcap_reader import bag_file, read_facts
+from recorder.facts import EpisodeFacts, from_json, read_sidecar
 from support.live import environment, new_domain, node, PATIENCE_S, wait_until
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -25,6 +27,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 from teleop_flywheel.msg import Authority  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
+from support.tiny_rig import recorder  # noqa: E402
 from teleop_bridge.clock import SessionClock  # noqa: E402
 from teleop_bridge.nodes.convert import to_stamp  # noqa: E402
 from teleop_bridge.nodes.qos import SENSOR, STREAM  # noqa: E402
@@ -58,6 +61,7 @@ class Robot:
     def __init__(self, domain: int) -> None:
         self.context = rclpy.Context()
         self.context.init(domain_id=domain)
+        self.domain = domain
         self.node = Node('robot', context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
@@ -68,7 +72,6 @@ class Robot:
         self.arrays: list[Float64MultiArray] = []
         self.points: list[JointTrajectory] = []
         self.authority: list[Authority] = []
-        self.ended: list[str] = []
         self._publishers = {
             topic: self.node.create_publisher(JointState, topic, STREAM)
             for topic in ('joint_states', 'leader/command')
@@ -81,17 +84,11 @@ class Robot:
             (Authority, 'authority', self.authority.append),
         ):
             self.node.create_subscription(kind, topic, take, SENSOR)
-        self.node.create_service(Trigger, 'recorder/end_failure', self._end)
         self.node.create_timer(0.02, self._publish)
 
     def _obey(self, message: JointState) -> None:
         self.commands.append(message)
         self.joints = dict(zip(message.name, message.position, strict=True))
-
-    def _end(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self.ended.append('failure')
-        response.success = True
-        return response
 
     def _publish(self) -> None:
         for topic, joints in (('joint_states', self.joints), ('leader/command', self.hand)):
@@ -160,12 +157,21 @@ def test_arrays_come_at_the_controller_s_rate_and_order_and_points_by_name(
 def test_a_protective_stop_ends_the_episode_and_calls_for_the_start_up_guard(
     tmp_path: Path,
 ) -> None:
-    with driven(tmp_path, ARRAY + '}\n') as robot:
+    with (
+        driven(tmp_path, ARRAY + '}\n') as robot,
+        recorder(tmp_path, robot.domain, text=RIG + ARRAY + '}\n'),
+    ):
         robot.wait_for(Authority.PHASE_HUMAN)
+        assert robot.call('recorder/start_trigger').success
         robot.safety.publish(Bool(data=False))
         robot.wait_for(Authority.PHASE_ESTOP)
         assert robot.authority[-1].reason == "the robot's protective stop"
-        wait_until(lambda: bool(robot.ended), robot.spin, 'the episode to be ended')
+        bag = tmp_path / 'bags/s1/s1_op1_e0000'
+        wait_until(
+            lambda: (bag / 'metadata.yaml').is_file() and read_sidecar(bag)['state'] == 'saved',
+            robot.spin,
+            'the episode to be ended',
+        )
         refused = robot.call('follower/reset')
         assert not refused.success and 'clear it there first' in refused.message
         robot.joints['a'] = -0.4  # moved by hand meanwhile
@@ -179,10 +185,14 @@ def test_a_protective_stop_ends_the_episode_and_calls_for_the_start_up_guard(
         robot.authority.clear()
         wait_until(lambda: robot.call('follower/reset').success, robot.spin, 'a reset')
         robot.wait_for(Authority.PHASE_HUMAN)
+        again = robot.call('recorder/start_trigger')
+        assert again.success, again.message
+        assert robot.call('recorder/cancel').success
     # it may be over before the answer to the reset is here
     assert Authority.PHASE_STARTUP in {message.phase for message in robot.authority}
-    assert robot.ended == ['failure']
     assert min(message.position[0] for message in robot.commands) < -0.3
+    episode = from_json(EpisodeFacts, read_facts(bag_file(bag))['episode'], str(bag))
+    assert (episode.grade, episode.note) == ('failure', "the robot's protective stop")
 
 
 class Manager:

@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from teleop_flywheel.msg import Authority, Intervention
+from teleop_flywheel.srv import EndEpisode
 
 from teleop_bridge.bus.device import bus_devices, require_joints
 from teleop_bridge.clock import NANOSECONDS
@@ -136,7 +137,8 @@ class FollowerNode(Node):
         declared = rig.follower.protective_stop
         if declared is None:
             return
-        self._end_episode = self.create_client(Trigger, 'recorder/end_failure')
+        self._end_episode = self.create_client(EndEpisode, 'recorder/end')
+        failure = EndEpisode.Request(grade='failure', note="the robot's protective stop")
 
         def on_status(message: Bool) -> None:
             stopped = message.data is declared.when
@@ -146,7 +148,7 @@ class FollowerNode(Node):
                 )
                 self._core.protective_stop()
                 if self._end_episode.service_is_ready():  # the recorder refuses where none runs
-                    self._end_episode.call_async(Trigger.Request())
+                    self._end_episode.call_async(failure)
             self._robot_stopped = stopped
 
         stream = rig.stream(declared.stream)
