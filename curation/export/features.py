@@ -74,7 +74,8 @@ def columns(
     weights = weight * sample_weights(episode, weighting)
     found['sample_weight'] = Column('float32', weights.astype(np.float32))
     found['timestamp_ns'] = Column('int64', episode.grid_ns)
-    found['action_lag_ns'] = Column('int64', episode.action_lag_ns)
+    # not action_lag_ns: LeRobot takes what begins with action for one
+    found['lag_ns.action'] = Column('int64', episode.action_lag_ns)
     for stream in episode.rig.streams:
         if stream.role not in _UNALIGNED:
             stamps, staleness = _times(episode, stream.name)
