@@ -162,6 +162,15 @@ def test_a_compressed_image_is_decoded_and_what_is_none_is_named(pictures: Pictu
     assert np.array_equal(pictures.rgb(CompressedImage(format='png', data=png.tobytes())), RGB)
     with pytest.raises(FlywheelError, match="found 'jpeg' unreadable"):
         pictures.rgb(CompressedImage(format='jpeg', data=b'not a picture'))
+    with pytest.raises(FlywheelError, match="found 'jpeg' unreadable"):
+        pictures.rgb(CompressedImage(format='jpeg'))
+
+
+@pytest.mark.parametrize(('step', 'length'), [(24, 6 * 24 - 1), (24, 0), (16, 6 * 16)])
+def test_an_image_that_lacks_pixels_is_refused(pictures: Pictures, step: int, length: int) -> None:
+    message = Image(height=6, width=8, encoding='rgb8', step=step, data=bytes(length))
+    with pytest.raises(FlywheelError, match=f'6 rows of 24 .* found {length} .* rows of {step}'):
+        pictures.rgb(message)
 
 
 def test_an_encoding_that_is_no_colour_is_named(pictures: Pictures) -> None:
