@@ -107,6 +107,15 @@ def test_a_damaged_policy_is_caught(
     assert junit.exists()
 
 
+def test_a_library_grows_from_the_last_days_alone(bags: list[Path], tmp_path: Path) -> None:
+    library = tmp_path / 'hard.json'
+    grown = ['scenarios', str(library), *map(str, bags), '--since']
+    assert main([*grown, '2026-01-02']) is Exit.OK  # simulated on the day before
+    assert load_library(library) == []
+    assert main([*grown, '2026-01-01']) is Exit.OK
+    assert len(load_library(library)) == 3
+
+
 def test_an_empty_or_broken_library_is_refused(tmp_path: Path) -> None:
     library = tmp_path / 'library.json'
     assert main(['regress', str(library), '--policy', FLAWED]) is Exit.BAD_DATA

@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from dataclasses import asdict, replace
-from datetime import datetime, timezone
 from fractions import Fraction
 import json
 from pathlib import Path
@@ -17,6 +16,7 @@ from curation.bag.find import find_bags
 from curation.catalog.answer import Answer
 from curation.catalog.database import writing
 from curation.cli.catalogs import add_data, catalog_of, register
+from curation.cli.days import day
 from curation.cli.exits import Exit
 from curation.cli.output import Output
 from curation.exceptions import ManifestError, UsageError
@@ -27,7 +27,6 @@ from curation.manifests.models import take_manifest
 from curation.manifests.split import split, Together
 from curation.manifests.weights import WeightOptions
 from curation.scores.rules import load_rules
-from teleop_bridge.clock import NANOSECONDS
 
 _WEIGHTS = WeightOptions()
 
@@ -80,8 +79,8 @@ def _add_freeze(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f'--{name}', action='append', default=[], help='only these (all)')
     parser.add_argument(
         '--session-kind', action='append', default=[], help='of sessions (collection)')
-    parser.add_argument('--since', type=_day, default=0, help='a day such as 2026-01-31')
-    parser.add_argument('--until', type=_day, default=0, help='a day, itself not included')
+    parser.add_argument('--since', type=day, default=0, help='a day such as 2026-01-31, or 7d for a week ago')
+    parser.add_argument('--until', type=day, default=0, help='a day, itself not included')
     parser.add_argument('--rules', type=Path, help='rules file (the installed one)')
     parser.add_argument('--drop-task', action='append', default=[], help='that may lose all')
     parser.add_argument('--drop-review', action='store_true', help='what rules flag goes too')
@@ -275,11 +274,3 @@ def _shares(text: str) -> dict[str, float]:
         return {name.strip(): float(share) for name, _, share in pairs}
     except ValueError:
         raise argparse.ArgumentTypeError(f'expected as train=8,val=1, found {text!r}') from None
-
-
-def _day(text: str) -> int:
-    try:
-        moment = datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f'expected as 2026-01-31, found {text!r}') from None
-    return round(moment.timestamp()) * NANOSECONDS

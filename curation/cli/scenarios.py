@@ -9,6 +9,8 @@ from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
+from curation.bag.find import find_bags
+from curation.cli.days import begun_since, day
 from curation.cli.exits import Exit
 from curation.cli.output import Output
 from curation.cli.paths import add_alignment, aligned
@@ -21,6 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('library', type=Path, help='the library file, made where it is missing')
     parser.add_argument(
         'paths', metavar='PATH', nargs='*', type=Path, help='bags to grow it from; none: list it'
+    )
+    parser.add_argument(
+        '--since', type=day, default=0, metavar='DAY',
+        help="only bags begun since a day such as 2026-01-31, or 7d for last week's (all)"
     )
     parser.add_argument('--rig', type=Path, help="rig file, for bags that don't carry theirs")
     parser.add_argument(
@@ -37,6 +43,8 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
     failures: list[str] = []
     scenarios = load_library(arguments.library)
     if arguments.paths:
+        if arguments.since:
+            arguments.paths = begun_since(find_bags(arguments.paths), arguments.since)
         before = len(scenarios)
         with output.progress('aligning'):
             found = [
