@@ -79,7 +79,8 @@ def _add_freeze(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f'--{name}', action='append', default=[], help='only these (all)')
     parser.add_argument(
         '--session-kind', action='append', default=[], help='of sessions (collection)')
-    parser.add_argument('--since', type=day, default=0, help='a day such as 2026-01-31, or 7d for a week ago')
+    parser.add_argument(
+        '--since', type=day, default=0, help='a day such as 2026-01-31, or 7d for a week ago')
     parser.add_argument('--until', type=day, default=0, help='a day, itself not included')
     parser.add_argument('--rules', type=Path, help='rules file (the installed one)')
     parser.add_argument('--drop-task', action='append', default=[], help='that may lose all')
