@@ -151,7 +151,8 @@ def test_from_a_checkpoint_to_the_bytes_and_back(
     shutil.copytree(data, folder, ignore=shutil.ignore_patterns('catalog.sqlite*'))
     assert main(['ingest', str(folder)]) is Exit.OK
     capsys.readouterr()
-    code, made = command(capsys, 'manifest', 'freeze', folder, 'first')
+    code, made = command(capsys, 'manifest', 'freeze', folder, 'first', '--autonomous-weight', '0')
+    assert load(folder / 'manifests' / 'first.json').chosen_by['weights']['autonomous'] == 0
     assert (code, made['episodes']) == (Exit.OK, 3)
     manifest = folder / 'manifests' / 'first.json'
     checkpoint = tmp_path / 'policy.onnx'

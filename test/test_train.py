@@ -125,6 +125,19 @@ def test_a_checkpoint_computes_what_was_trained(
 
 
 @needs_torch
+def test_what_the_policy_did_by_itself_can_be_left_out(
+    bags: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def trained(name: str, weight: str) -> float:
+        out = ['--out', str(tmp_path / name), '--epochs', '1', '--json']
+        assert main(['train', *map(str, bags), *out, '--autonomous-weight', weight]) is Exit.OK
+        loss: float = json.loads(capsys.readouterr().out)['train_loss']
+        return loss
+
+    assert trained('without', '0') != trained('with', '1')
+
+
+@needs_torch
 def test_the_verb_trains(
     bags: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -90,6 +90,9 @@ def _add_freeze(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--intervention-weight', type=float, default=_WEIGHTS.intervention,
         help='of samples in which a person corrects a policy (%(default)s)')
+    parser.add_argument(
+        '--autonomous-weight', type=float, default=_WEIGHTS.autonomous,
+        help='of what a policy did by itself where it was corrected (%(default)s)')
     parser.add_argument('--half-life', type=float, default=0.0, help='of recency, days (none)')
     parser.add_argument('--mixture', type=_shares, default={}, help='as simulation=1,handheld=3')
     parser.add_argument('--quality', type=float, default=0.0, help='0 to 1, how much it counts')
@@ -125,6 +128,7 @@ def _freeze(arguments: argparse.Namespace, output: Output) -> Exit:
         ),
         weights=WeightOptions(
             intervention=arguments.intervention_weight,
+            autonomous=arguments.autonomous_weight,
             half_life_days=arguments.half_life,
             mixture=arguments.mixture,
             quality=arguments.quality,

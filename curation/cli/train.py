@@ -56,6 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(the manifest's, else {_DEFAULT.weights.intervention:g})",
     )
     parser.add_argument(
+        '--autonomous-weight',
+        type=float,
+        help='of what a policy did by itself where it was corrected '
+        f"(the manifest's, else {_DEFAULT.weights.autonomous:g})",
+    )
+    parser.add_argument(
         '--register', type=Path, metavar='DATA',
         help='data folder with the manifest, whose registry gets the checkpoint')
     add_alignment(parser)
@@ -67,8 +73,10 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
     """Train, write the checkpoint, and say what it is."""
     manifest = manifest_of(arguments)
     weights = options_from(manifest.chosen_by['weights']) if manifest else _DEFAULT.weights
-    if arguments.intervention_weight is not None:
-        weights = replace(weights, intervention=arguments.intervention_weight)
+    for name in ('intervention', 'autonomous'):
+        asked = getattr(arguments, f'{name}_weight')
+        if asked is not None:
+            weights = replace(weights, **{name: asked})
     options = replace(
         _DEFAULT,
         inputs=tuple(name for name in arguments.inputs.split(',') if name),
