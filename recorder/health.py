@@ -4,32 +4,34 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 import math
+from operator import mul, sub
 
 from teleop_bridge.clock import NANOSECONDS
 
 GAP_PERIODS = 2.5  # an interval of more expected periods than this is a gap
 RATE_WINDOW_NS = 2 * NANOSECONDS
 FROZEN_REPEATS = 10  # messages in a row with one header stamp
-_BUCKETS_PER_DECADE = 20  # of the latency histogram, from 10 us to 100 s
-_LOWEST_NS = 10_000
+_EDGES_NS = [round(10 ** (4 + i / 20)) for i in range(1, 142)]
+"""Upper edges of the latency histogram's buckets: 20 per decade, from 10 us to 100 s."""
 
 
 class LatencyHistogram:
     """Latencies in logarithmic buckets: percentiles within 12 % in constant memory."""
 
     def __init__(self) -> None:
-        self._counts = [0] * (7 * _BUCKETS_PER_DECADE + 1)
+        self._counts = [0] * (len(_EDGES_NS) + 1)
         self._total = 0
 
-    def add(self, latency_ns: int) -> None:
-        """Count one latency; what lies outside of the range goes to its ends."""
-        ratio = max(latency_ns, _LOWEST_NS) / _LOWEST_NS
-        bucket = min(int(_BUCKETS_PER_DECADE * math.log10(ratio)), len(self._counts) - 1)
-        self._counts[bucket] += 1
-        self._total += 1
+    def add(self, latencies_ns: Iterable[int]) -> None:
+        """Count latencies; what lies outside of the range goes to its ends."""
+        for latency_ns in latencies_ns:
+            self._counts[bisect_right(_EDGES_NS, latency_ns)] += 1
+            self._total += 1
 
     def percentile_ns(self, percent: float) -> int | None:
         """Return the upper edge of the bucket that holds the percentile; None without data."""
@@ -39,7 +41,7 @@ class LatencyHistogram:
         for bucket, count in enumerate(self._counts):
             need -= count
             if need <= 0:
-                return round(_LOWEST_NS * 10 ** ((bucket + 1) / _BUCKETS_PER_DECADE))
+                return _EDGES_NS[min(bucket, len(_EDGES_NS) - 1)]
         return None
 
 
@@ -75,7 +77,7 @@ class StreamReport:
 
 @dataclass
 class StreamHealth:
-    """Follows one stream; ``received`` is called with each message, in order of arrival."""
+    """Follows one stream, message by message or by batches, in order of arrival."""
 
     topic: str
     expected_hz: float | None = None
@@ -88,15 +90,14 @@ class StreamHealth:
     out_of_order: int = 0
     duplicates: int = 0
     zero_stamps: int = 0
+    _first_ns: int | None = None
     _last_ns: int | None = None
     _last_stamp_ns: int | None = None
     _offset_ns: int | None = None
     _last_sequence: int | None = None
     _repeats: int = 0
-    _mean: float = 0.0
-    _squares: float = 0.0
-    _recent: deque[tuple[int, int]] = field(default_factory=deque)  # reception, ns, and bytes
-    _recent_bytes: int = 0
+    _squares: int = 0  # of the receive intervals, ns², exact
+    _recent: deque[tuple[int, int, int]] = field(default_factory=deque)  # last ns, count, bytes
     _latency: LatencyHistogram = field(default_factory=LatencyHistogram)
 
     def received(
@@ -107,19 +108,28 @@ class StreamHealth:
         size: int = 0,
     ) -> None:
         """Count one message: reception and stamp in ns, publisher's sequence number, bytes."""
-        self.count += 1
-        self._recent.append((receive_ns, size))
-        self._recent_bytes += size
-        self._forget(receive_ns)
-        if self._last_ns is not None:
-            self._interval(receive_ns - self._last_ns)
-        self._last_ns = receive_ns
-        if stamp_ns is not None:
-            self._stamp(stamp_ns, receive_ns)
-        if sequence is not None:
-            if self._last_sequence is not None and sequence > self._last_sequence:
-                self.lost += sequence - self._last_sequence - 1
-            self._last_sequence = sequence
+        stamps = () if stamp_ns is None else (stamp_ns,)
+        self.received_batch((receive_ns,), stamps, (sequence,), size)
+
+    def received_batch(
+        self,
+        receive_ns: Sequence[int],
+        stamps_ns: Sequence[int],
+        sequences: Sequence[int | None],
+        size: int,
+    ) -> None:
+        """Count messages as ``received`` does; ``stamps_ns`` is empty or has one for each."""
+        self.count += len(receive_ns)
+        self._recent.append((receive_ns[-1], len(receive_ns), size))
+        self._forget(receive_ns[-1])
+        self._intervals(receive_ns)
+        if stamps_ns:
+            self._stamps(stamps_ns, receive_ns)
+        for sequence in sequences:
+            if sequence is not None:
+                if self._last_sequence is not None and sequence > self._last_sequence:
+                    self.lost += sequence - self._last_sequence - 1
+                self._last_sequence = sequence
 
     def restarted(self) -> None:
         """Forget the publisher's sequence numbers: another publisher has taken over."""
@@ -136,7 +146,6 @@ class StreamHealth:
         since = self._last_ns if self._last_ns is not None else self.start_ns
         if since is not None:
             largest = max(largest, now_ns - since)
-        deviation = math.sqrt(self._squares / (self.count - 1)) if self.count > 2 else 0.0
         return StreamReport(
             topic=self.topic,
             received=self.count,
@@ -148,7 +157,7 @@ class StreamHealth:
             unwritten=0,
             gaps=self.gaps,
             largest_gap_ns=largest,
-            jitter_ns=round(deviation),
+            jitter_ns=self._jitter_ns(),
             out_of_order=self.out_of_order,
             duplicates=self.duplicates,
             zero_stamps=self.zero_stamps,
@@ -156,40 +165,60 @@ class StreamHealth:
             latency_p50_ns=self._latency.percentile_ns(50),
             latency_p99_ns=self._latency.percentile_ns(99),
             stamp_offset_ns=self._offset_ns,
-            bytes_per_s=self._recent_bytes * NANOSECONDS / RATE_WINDOW_NS,
+            bytes_per_s=sum(size for *_, size in self._recent) * NANOSECONDS / RATE_WINDOW_NS,
         )
 
     def _rate(self) -> float:
         if len(self._recent) < 2:
             return 0.0
         span = self._recent[-1][0] - self._recent[0][0]
-        return (len(self._recent) - 1) * NANOSECONDS / span if span else 0.0
+        after_first = sum(count for _, count, _ in self._recent) - self._recent[0][1]
+        return after_first * NANOSECONDS / span if span else 0.0
 
     def _forget(self, now_ns: int) -> None:
         while self._recent and now_ns - self._recent[0][0] > RATE_WINDOW_NS:
-            self._recent_bytes -= self._recent.popleft()[1]
+            self._recent.popleft()
 
-    def _interval(self, interval_ns: int) -> None:
-        # Welford's running variance over the intervals, of which there is one less than messages.
-        delta = interval_ns - self._mean
-        self._mean += delta / (self.count - 1)
-        self._squares += delta * (interval_ns - self._mean)
-        self.largest_gap_ns = max(self.largest_gap_ns, interval_ns)
-        if self.expected_hz and interval_ns * self.expected_hz > GAP_PERIODS * NANOSECONDS:
-            self.gaps += 1
-
-    def _stamp(self, stamp_ns: int, receive_ns: int) -> None:
-        if stamp_ns == 0:
-            self.zero_stamps += 1
+    def _intervals(self, times_ns: Sequence[int]) -> None:
+        if self._last_ns is None:
+            self._first_ns = self._last_ns = times_ns[0]
+            times_ns = times_ns[1:]
+        intervals = list(map(sub, times_ns, (self._last_ns, *times_ns)))
+        if not intervals:
             return
-        self._offset_ns = receive_ns - stamp_ns
-        self._latency.add(self._offset_ns)
-        if self._last_stamp_ns is not None:
-            if stamp_ns < self._last_stamp_ns:
-                self.out_of_order += 1
-            if stamp_ns == self._last_stamp_ns:
+        self._last_ns = times_ns[-1]
+        self._squares += sum(map(mul, intervals, intervals))
+        largest = max(intervals)
+        self.largest_gap_ns = max(self.largest_gap_ns, largest)
+        gap_ns = GAP_PERIODS * NANOSECONDS / self.expected_hz if self.expected_hz else math.inf
+        if largest > gap_ns:
+            self.gaps += sum(interval > gap_ns for interval in intervals)
+
+    def _jitter_ns(self) -> int:
+        count = self.count - 1  # intervals
+        if count < 2 or self._last_ns is None or self._first_ns is None:
+            return 0
+        total = self._last_ns - self._first_ns
+        return math.isqrt((count * self._squares - total * total) // (count * (count - 1)))
+
+    def _stamps(self, stamps_ns: Sequence[int], times_ns: Sequence[int]) -> None:
+        if 0 in stamps_ns:
+            stamped = [pair for pair in zip(times_ns, stamps_ns, strict=True) if pair[1]]
+            self.zero_stamps += len(stamps_ns) - len(stamped)
+            if not stamped:
+                return
+            times_ns, stamps_ns = zip(*stamped, strict=True)
+        self._offset_ns = times_ns[-1] - stamps_ns[-1]
+        self._latency.add(map(sub, times_ns, stamps_ns))
+        last_ns = self._last_stamp_ns
+        for stamp_ns in stamps_ns:
+            if last_ns is None or stamp_ns > last_ns:
+                self._repeats = 0
+            elif stamp_ns == last_ns:
                 self.duplicates += 1
                 self._repeats += 1
             else:
+                self.out_of_order += 1
                 self._repeats = 0
-        self._last_stamp_ns = stamp_ns
+            last_ns = stamp_ns
+        self._last_stamp_ns = last_ns

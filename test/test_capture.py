@@ -102,6 +102,42 @@ def test_every_bag_has_the_latched_message_of_each_publisher(tmp_path: Path) -> 
         assert sorted(found) == [b'one', b'two']
 
 
+def test_what_came_before_start_and_end_is_taken_first(tmp_path: Path) -> None:
+    """The middleware holds what came a moment ago; a latched one is then not put before itself."""
+    capture = Capture()
+    capture.add_topic(JOINTS)
+    capture.add_topic(LATCHED)
+    held = [('/robot_description', b'one', START_NS), ('/joint_states', b'before', START_NS)]
+    now = START_NS + 100
+
+    def catch_up() -> None:
+        for name, data, stamp in held:
+            capture.arrived(name, data, stamp, stamp)
+        held.clear()
+
+    capture.catch_up = catch_up
+    writer = background(tmp_path / 'bag')
+    capture.begin(writer, now)
+    held += [('/robot_description', b'two', now - 1), ('/joint_states', b'within', now + 1)]
+    capture.finish(now + 2)
+    writer.close()
+    found = [(m.data, m.log_ns) for m in read_messages(bag_file(tmp_path / 'bag'))]
+    assert sorted(found) == [(b'one', now), (b'two', now), (b'within', now + 1)]
+    assert writer.content_id() == content_id(tmp_path / 'bag')
+
+
+def test_preroll_of_topics_that_came_in_batches_is_cut_and_ordered_by_time(tmp_path: Path) -> None:
+    capture = Capture(preroll_ns=5)
+    for name in ('/a', '/b'):
+        capture.add_topic(topic(name, 'std_msgs/msg/String'))
+        capture.arrived_batch(name, [(b'', START_NS + i, 0, None) for i in range(10)])
+    writer = background(tmp_path / 'bag')
+    assert capture.begin(writer, START_NS + 10) == START_NS + 5
+    writer.close()
+    for name in ('/a', '/b'):
+        assert logged(tmp_path / 'bag', name) == [START_NS + i for i in range(5, 10)]
+
+
 def test_id_computed_while_writing_is_the_files(tmp_path: Path) -> None:
     capture = Capture(preroll_ns=STEP_NS)
     capture.add_topic(JOINTS)
@@ -126,6 +162,17 @@ def test_full_queue_counts_what_it_loses_and_time_never_waits() -> None:
     assert lost >= 30 and lost + len(inner.written) == 50
     assert writer.lost_spans['/joint_states'][1] == START_NS + 49
     assert inner.closed
+
+
+def test_batch_that_does_not_fit_is_queued_as_far_as_it_does() -> None:
+    inner = StalledWriter()
+    writer = BackgroundWriter(inner, queue_bytes=1000, hash_content=False)
+    writer.add_topic(JOINTS)
+    writer.write_batch('/joint_states', [(bytes(100), START_NS + i, 0, i) for i in range(15)])
+    inner.go.set()
+    writer.close()
+    assert len(inner.written) == 10 and writer.lost == {'/joint_states': 5}
+    assert writer.lost_spans['/joint_states'] == (START_NS + 10, START_NS + 14)
 
 
 def test_refusing_disk_ends_writing_counts_the_rest_and_still_closes() -> None:

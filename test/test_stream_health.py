@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import accumulate
+
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest
@@ -39,6 +42,33 @@ def test_losses_equal_the_injected_ones(skip: set[int]) -> None:
     report = steady(100, frozenset(skip)).report(START_NS + 100 * STEP_NS)
     assert report.lost == len(skip)
     assert report.received == 100 - len(skip)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 10**8),  # interval, ns
+            st.sampled_from([0, 1, 2, START_NS, START_NS + 5]),  # stamp
+            st.none() | st.integers(0, 9),  # sequence
+        ),
+        min_size=1,
+    ),
+    st.integers(1, 7),
+)
+def test_batches_count_as_their_messages(
+    arrivals: list[tuple[int, int, int | None]], size: int
+) -> None:
+    intervals, stamps, sequences = zip(*arrivals, strict=True)
+    times = [START_NS + t for t in accumulate(intervals)]
+    single, batched = (StreamHealth('/a', 30.0, start_ns=START_NS) for _ in range(2))
+    for arrival in zip(times, stamps, sequences, strict=True):
+        single.received(*arrival)
+    for i in range(0, len(times), size):
+        columns = (column[i : i + size] for column in (times, stamps, sequences))
+        batched.received_batch(*columns, size=0)
+    now = times[-1]
+    ignored = {'rate_hz': 0.0}  # a batch counts at the time of its last message
+    assert replace(batched.report(now), **ignored) == replace(single.report(now), **ignored)
 
 
 def test_gap_is_counted_and_measured_also_at_the_end() -> None:
@@ -81,8 +111,7 @@ def test_publisher_restart_is_not_a_loss() -> None:
 @given(st.lists(st.integers(10_000, 10**11), min_size=1), st.sampled_from([50.0, 99.0]))
 def test_percentiles_within_a_bucket(latencies: list[int], percent: float) -> None:
     histogram = LatencyHistogram()
-    for latency in latencies:
-        histogram.add(latency)
+    histogram.add(latencies)
     exact = sorted(latencies)[max(-(-len(latencies) * int(percent) // 100) - 1, 0)]
     found = histogram.percentile_ns(percent)
     assert found is not None and exact / 1.001 <= found <= exact * 1.123

@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 import threading
 import time
 from typing import NamedTuple
 
 from recorder.bag.content_id import ContentHash, has_blake3
 from recorder.bag.topic import TopicInfo
-from recorder.bag.writer import BagWriter
+from recorder.bag.writer import Arrival, BagWriter
 from recorder.exceptions import RecorderError, TopicError
 from teleop_bridge.exceptions import FlywheelError
 
@@ -20,15 +20,14 @@ SYNC_NS = 500_000_000  # between two syncs: half of the second that may be at ri
 QUEUE_BYTES = 512 * 1024 * 1024  # 4 s of four raw cameras
 
 
-_GATHER_S = 0.02
+_GATHER_S = 0.1  # between two wake-ups of the thread
 
 
-class _Item(NamedTuple):
+class _Batch(NamedTuple):
     topic: str
     type: str
-    data: bytes
-    log_ns: int
-    publish_ns: int
+    arrivals: Sequence[Arrival]
+    size: int  # bytes
 
 
 class BackgroundWriter:
@@ -63,9 +62,9 @@ class BackgroundWriter:
         self._wait = wait
         self._hash = ContentHash() if hash_content and has_blake3() else None
         self._types: dict[str, str] = {}
-        self._handed: dict[str, int] = {}  # messages that the inner writer took, per topic
+        self._queued: dict[str, int] = {}  # messages ever queued, per topic
         self._unsynced: dict[str, tuple[int, int]] = {}  # their log times since the last sync
-        self._queue: deque[_Item | TopicInfo] = deque()
+        self._queue: deque[_Batch | TopicInfo] = deque()
         self._queued_bytes = 0
         self._changed = threading.Condition()
         self._syncs_wanted = 0
@@ -92,15 +91,12 @@ class BackgroundWriter:
 
     def write(self, topic: str, data: bytes, log_time_ns: int, publish_time_ns: int) -> None:
         """Queue one message, or count it as lost; does not wait for the disk unless told to."""
+        self.write_batch(topic, [(data, log_time_ns, publish_time_ns, None)])
+
+    def write_batch(self, topic: str, arrivals: Sequence[Arrival]) -> None:
+        """Queue messages of one topic, as ``write`` does each."""
         with self._changed:
-            while self._wait and self._is_full(data):
-                self._changed.wait(_GATHER_S)
-            if self._is_full(data) or self.error is not None:
-                self._lose(topic, log_time_ns)
-                return
-            item = _Item(topic, self._types[topic], data, log_time_ns, publish_time_ns)
-            self._queue.append(item)
-            self._queued_bytes += len(data)
+            self._admit(topic, arrivals)
 
     def sync(self) -> None:
         """Wait until everything queued is on the disk; raises what the thread met."""
@@ -125,13 +121,10 @@ class BackgroundWriter:
             self._changed.notify_all()
         self._thread.join()
         in_file = self._writer.counts()
-        for topic, handed in self._handed.items():
-            torn = handed - in_file.get(topic, 0)  # taken into a chunk that the disk refused
-            if torn:
-                self.lost[topic] = self.lost.get(topic, 0) + torn
-                first, last = self._unsynced[topic]
-                others = self.lost_spans.get(topic, (first, last))
-                self.lost_spans[topic] = (min(first, others[0]), max(last, others[1]))
+        for topic, queued in self._queued.items():
+            refused = queued - in_file.get(topic, 0)
+            if refused:
+                self._lose(topic, refused, *self._unsynced[topic])
 
     def close(self, custom_data: Mapping[str, str] | None = None) -> None:
         """Write what is queued and finish the bag, also after the disk refused a part of it."""
@@ -144,14 +137,29 @@ class BackgroundWriter:
             return ''
         return self._hash.hexdigest()
 
-    def _is_full(self, data: bytes) -> bool:
-        over = self._queued_bytes + len(data) > self._limit
+    def _admit(self, topic: str, arrivals: Sequence[Arrival]) -> None:
+        size = sum([len(data) for data, *_ in arrivals])
+        if len(arrivals) > 1 and self._queued_bytes + size > self._limit:
+            for arrival in arrivals:  # as many as fit
+                self._admit(topic, [arrival])
+            return
+        while self._wait and self._is_full(size):
+            self._changed.wait(_GATHER_S)
+        if self.error is not None or self._is_full(size):
+            self._lose(topic, len(arrivals), arrivals[0][1], arrivals[-1][1])
+            return
+        self._queue.append(_Batch(topic, self._types[topic], arrivals, size))
+        self._queued_bytes += size
+        self._queued[topic] = self._queued.get(topic, 0) + len(arrivals)
+
+    def _is_full(self, size: int) -> bool:
+        over = self._queued_bytes + size > self._limit
         return over and bool(self._queued_bytes) and self.error is None
 
-    def _lose(self, topic: str, log_ns: int) -> None:
-        self.lost[topic] = self.lost.get(topic, 0) + 1
-        first, _ = self.lost_spans.get(topic, (log_ns, log_ns))
-        self.lost_spans[topic] = (first, log_ns)
+    def _lose(self, topic: str, count: int, first_ns: int, last_ns: int) -> None:
+        self.lost[topic] = self.lost.get(topic, 0) + count
+        first, last = self.lost_spans.get(topic, (first_ns, last_ns))
+        self.lost_spans[topic] = (min(first, first_ns), max(last, last_ns))
 
     def _run(self) -> None:
         next_sync = time.monotonic_ns() + self._sync_ns
@@ -170,24 +178,23 @@ class BackgroundWriter:
             if closing:
                 return
 
-    def _write(self, item: _Item | TopicInfo) -> None:
+    def _write(self, item: _Batch | TopicInfo) -> None:
         if isinstance(item, TopicInfo):
             self._try(lambda: self._writer.add_topic(item))
             return
+        first_ns, last_ns = item.arrivals[0][1], item.arrivals[-1][1]
+        self._unsynced[item.topic] = (self._unsynced.get(item.topic, (first_ns,))[0], last_ns)
         self._try(lambda: self._hand_over(item))
         with self._changed:
-            if self.error is not None:
-                self._lose(item.topic, item.log_ns)
-            self._queued_bytes -= len(item.data)
+            self._queued_bytes -= item.size
 
-    def _hand_over(self, item: _Item) -> None:
-        self._writer.write(item.topic, item.data, item.log_ns, item.publish_ns)
-        self._handed[item.topic] = self._handed.get(item.topic, 0) + 1
-        first, _ = self._unsynced.get(item.topic, (item.log_ns, 0))
-        self._unsynced[item.topic] = (first, item.log_ns)
-        if self._hash is not None:
-            self._hash.add(item.topic, item.type, item.log_ns, item.publish_ns, item.data)
-        self.messages += 1
+    def _hand_over(self, batch: _Batch) -> None:
+        topic, type_, arrivals, _ = batch
+        for data, log_ns, publish_ns, _ in arrivals:
+            self._writer.write(topic, data, log_ns, publish_ns)
+            if self._hash is not None:
+                self._hash.add(topic, type_, log_ns, publish_ns, data)
+        self.messages += len(arrivals)
 
     def _sync(self, wanted: int) -> None:
         started_ns = time.monotonic_ns()

@@ -15,6 +15,7 @@ from teleop_bridge.exceptions import FlywheelError, MissingDependencyError
 
 _TIMES = struct.Struct('<QQQ')
 _WORD = 2**64 - 1
+_GATHERED_BYTES = 16_384
 
 
 def has_blake3() -> bool:
@@ -39,6 +40,8 @@ class _Channel:
         self._hash = _hasher()
         self._tied: list[tuple[int, bytes]] = []
         self._log_ns: int | None = None
+        self._pieces: list[bytes] = []  # of small messages, which cost less together
+        self._size = 0
 
     def add(self, log_ns: int, publish_ns: int, data: bytes) -> None:
         if log_ns != self._log_ns:
@@ -47,21 +50,31 @@ class _Channel:
                     f'expected messages in log-time order, found {log_ns} ns '
                     f'after {self._log_ns} ns'
                 )
-            self._flush()
+            self._settle()
             self._log_ns = log_ns
         self._tied.append((publish_ns, data))
 
-    def _flush(self) -> None:
-        for publish_ns, data in sorted(self._tied):
-            self._hash.update(
-                _TIMES.pack((self._log_ns or 0) & _WORD, publish_ns & _WORD, len(data))
-            )
-            self._hash.update(data)
-        self._tied.clear()
-
     def digest(self) -> bytes:
-        self._flush()
+        self._settle()
+        self._update()
         return bytes(self._hash.digest())
+
+    def _settle(self) -> None:
+        if len(self._tied) > 1:
+            self._tied.sort()
+        for publish_ns, data in self._tied:
+            times = _TIMES.pack((self._log_ns or 0) & _WORD, publish_ns & _WORD, len(data))
+            self._pieces += (times, data)
+            self._size += len(data)
+        self._tied.clear()
+        if self._size >= _GATHERED_BYTES:
+            self._update()
+
+    def _update(self) -> None:
+        pieces = self._pieces if len(self._pieces) <= 2 else [b''.join(self._pieces)]
+        for piece in pieces:
+            self._hash.update(piece)
+        self._pieces, self._size = [], 0
 
 
 class ContentHash:

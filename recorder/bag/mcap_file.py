@@ -44,7 +44,10 @@ LIBRARY = 'teleop_flywheel'
 _MESSAGE = struct.Struct('<BQHIQQ')  # opcode, length, channel, sequence, log time, publish time
 _CHUNK = struct.Struct('<BQQQQI')  # opcode, length, start, end, uncompressed size, crc
 _FOOTER = struct.Struct('<BQQQ')  # opcode, length, summary start, summary offset start
-_MESSAGE_FIELDS = 22  # bytes of a message record before its data
+_HEAD = 9  # bytes of a record's opcode and length
+_MESSAGE_FIELDS = 22  # bytes of a message record's fields before its data
+_MESSAGE_RECORD = int(Opcode.MESSAGE)
+_SMALL = 4096  # bytes per part below which parts cost less copied together than one by one
 _IOV_MAX = 1024
 
 
@@ -54,21 +57,27 @@ class _Chunk:
     def __init__(self) -> None:
         self.parts: list[bytes] = []
         self.size = 0
-        self.start_ns = 2**64 - 1
-        self.end_ns = 0
         self.index: dict[int, list[int]] = {}  # channel -> time, offset, time, offset, …
 
     def add(self, channel: int, sequence: int, log_ns: int, publish_ns: int, data: bytes) -> None:
-        self.index.setdefault(channel, []).extend((log_ns, self.size))
-        self.parts.append(
-            _MESSAGE.pack(
-                Opcode.MESSAGE, _MESSAGE_FIELDS + len(data), channel, sequence, log_ns, publish_ns
-            )
-        )
-        self.parts.append(data)
-        self.size += _MESSAGE.size + len(data)
-        self.start_ns = min(self.start_ns, log_ns)
-        self.end_ns = max(self.end_ns, log_ns)
+        length = _MESSAGE_FIELDS + len(data)
+        index = self.index.get(channel)
+        if index is None:
+            index = self.index[channel] = []
+        index += (log_ns, self.size)
+        head = _MESSAGE.pack(_MESSAGE_RECORD, length, channel, sequence, log_ns, publish_ns)
+        self.parts += (head, data)
+        self.size += _HEAD + length
+
+    def content(self) -> list[bytes]:
+        """Return what makes up the chunk, many small parts as one."""
+        small = self.size < _SMALL * len(self.parts)
+        return [b''.join(self.parts)] if small else self.parts
+
+    def span_ns(self) -> tuple[int, int]:
+        """Return the first and the last of the messages' log times."""
+        times = [entries[::2] for entries in self.index.values()]
+        return min(map(min, times)), max(map(max, times))
 
 
 class Lane:
@@ -184,21 +193,20 @@ class McapFile:
         chunk, lane.chunk = lane.chunk, _Chunk()
         if not chunk.parts:
             return
+        start_ns, end_ns = chunk.span_ns()
+        parts: Sequence[bytes] = chunk.content()
         crc = 0
-        for part in chunk.parts:
+        for part in parts:
             crc = zlib.crc32(part, crc)
-        parts: Sequence[bytes] = chunk.parts
         compression, stored = '', chunk.size
         if lane.compress:
             parts = [_zstd(b''.join(parts))]
             compression, stored = 'zstd', len(parts[0])
         name = compression.encode()
         head = len(name).to_bytes(4, 'little') + name + stored.to_bytes(8, 'little')
-        length = _CHUNK.size - 9 + len(head) + stored
+        length = _CHUNK.size - _HEAD + len(head) + stored
         start = self._offset
-        head = (
-            _CHUNK.pack(Opcode.CHUNK, length, chunk.start_ns, chunk.end_ns, chunk.size, crc) + head
-        )
+        head = _CHUNK.pack(Opcode.CHUNK, length, start_ns, end_ns, chunk.size, crc) + head
         indexes = {
             channel: _message_index(channel, entries) for channel, entries in chunk.index.items()
         }
@@ -206,27 +214,25 @@ class McapFile:
         for channel, entries in chunk.index.items():
             self._counts[channel] += len(entries) // 2
         offsets = {}
-        at = start + 9 + length
+        at = start + _HEAD + length
         for channel, record in indexes.items():
             offsets[channel] = at
             at += len(record)
         self._chunks.append(
             ChunkIndex(
-                message_start_time=chunk.start_ns,
-                message_end_time=chunk.end_ns,
+                message_start_time=start_ns,
+                message_end_time=end_ns,
                 chunk_start_offset=start,
-                chunk_length=9 + length,
+                chunk_length=_HEAD + length,
                 message_index_offsets=offsets,
-                message_index_length=at - start - 9 - length,
+                message_index_length=at - start - _HEAD - length,
                 compression=compression,
                 compressed_size=stored,
                 uncompressed_size=chunk.size,
             )
         )
-        self.start_ns = (
-            chunk.start_ns if self.start_ns is None else min(self.start_ns, chunk.start_ns)
-        )
-        self.end_ns = max(self.end_ns or 0, chunk.end_ns)
+        self.start_ns = start_ns if self.start_ns is None else min(self.start_ns, start_ns)
+        self.end_ns = max(self.end_ns or 0, end_ns)
 
     def _summary(self) -> list[bytes]:
         statistics = Statistics(

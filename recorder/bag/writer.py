@@ -11,6 +11,10 @@ from typing import Protocol
 
 from recorder.bag.topic import TopicInfo
 
+Arrival = tuple[bytes, int, int, 'int | None']
+"""A message as it came: CDR bytes, when it was received (session time) and published (its
+publisher's time), ns, and its publisher's sequence number. A plain tuple, for its speed."""
+
 
 class BagWriter(Protocol):
     """Writes one bag: topics first, then their serialised messages, then close."""

@@ -101,7 +101,8 @@ class RecorderNode(Node):
         )
         bound_ns = round(options.clock_bound_ms * 1e6)
         self._clocks = ClockWatch(self, bound_ns=bound_ns)
-        self._raw = RawSubscriptions(self, self._session_clock, capture.arrived)
+        self._raw = RawSubscriptions(self, self._session_clock, capture.arrived_batch)
+        capture.catch_up = self._raw.catch_up
         self._watcher = TopicWatcher(self, self._wanted(rig, names), capture, self._raw)
         self._controller.problems = self._watcher.problems
         self.create_subscription(String, 'policy/status', self._policy_status, LATCHED)

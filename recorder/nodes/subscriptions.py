@@ -1,9 +1,10 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""Raw subscriptions drained in a thread of their own, by one wait set, apart from the executor.
+"""Raw subscriptions, polled in a thread of their own, apart from the executor.
 
-rclpy's executors handle one message per wait; at a thousand messages a second that costs more than
-the messages. Here one wake-up takes all that every subscription holds.
+rclpy's executors wait for each message; at a thousand messages a second the waiting costs more
+than the messages. Here nobody waits for any: the middleware stamps a message when it comes and
+holds it, and each turn takes all that there is, topic by topic.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.type_support import check_is_valid_msg_type
 
+from recorder.bag.writer import Arrival
 from recorder.reception import reception_ns
 from teleop_bridge.clock import SessionClock
 
-Deliver = Callable[[str, bytes, int, int, int | None], None]
-"""Called with topic, CDR bytes, reception (session time), source time (both ns), sequence."""
+Deliver = Callable[[str, list[Arrival]], None]
+"""Called with a topic and its messages as they came, logged at their reception (session time)."""
 
-_WAIT_NS = 100_000_000
-_GATHER_S = 0.003  # after a wake-up, so that the next one finds more than one message
+_PERIOD_S = 0.02
+_BATCH = 64  # messages of one topic in one turn, so that no topic waits for another's backlog
+_TURNS = 32  # in which more is taken than the middleware holds
 
 
 class _Subscription:
@@ -38,7 +41,7 @@ class _Subscription:
 
 
 class RawSubscriptions:
-    """Subscriptions whose serialised bytes go to ``deliver``, from one thread."""
+    """Subscriptions whose serialised messages go to ``deliver``, from one thread at a time."""
 
     def __init__(self, node: Node, clock: SessionClock, deliver: Deliver) -> None:
         """Start the thread; it ends with ``close``."""
@@ -46,70 +49,60 @@ class RawSubscriptions:
         self._clock = clock
         self._deliver = deliver
         self._subscriptions: dict[str, _Subscription] = {}
-        self._lock = threading.Lock()
-        self._changed = True
-        self._stopping = False
-        self._guard = _rclpy.GuardCondition(node.context.handle)
+        self._lock = threading.Lock()  # of the subscriptions, and of taking from them
+        self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name='capture', daemon=True)
         self._thread.start()
 
     def add(self, topic: str, type_: Any, qos: QoSProfile) -> None:
-        """Subscribe a topic, in place of what it was subscribed with before."""
+        """Subscribe a topic; one that is subscribed already is subscribed anew."""
         subscription = _Subscription(self._node, topic, type_, qos)
         with self._lock:
             self._subscriptions[topic] = subscription
-            self._changed = True
-        self._guard.trigger_guard_condition()
 
-    def remove(self, topic: str) -> None:
-        """Unsubscribe a topic, if it was subscribed."""
-        with self._lock:
-            self._changed |= self._subscriptions.pop(topic, None) is not None
+    def catch_up(self) -> None:
+        """Deliver what has come until now, before returning."""
+        for _ in range(_TURNS):
+            if not self._turn():
+                return
 
     def close(self) -> None:
-        """End the thread after it has taken what is queued."""
-        self._stopping = True
-        self._guard.trigger_guard_condition()
+        """End the thread after it has taken what is there."""
+        self._stopping.set()
         self._thread.join()
 
     def _run(self) -> None:
-        current: list[_Subscription] = []
-        wait_set = None
-        while True:
-            with self._lock:
-                if self._changed or wait_set is None:
-                    current = list(self._subscriptions.values())
-                    self._changed = False
-                    wait_set = _rclpy.WaitSet(
-                        len(current), 1, 0, 0, 0, 0, self._node.context.handle
-                    )
-            wait_set.clear_entities()
-            for subscription in current:
-                wait_set.add_subscription(subscription.handle)
-            wait_set.add_guard_condition(self._guard)
-            wait_set.wait(_WAIT_NS)
-            ready = set(wait_set.get_ready_entities('subscription'))
-            for subscription in current:
-                if subscription.handle.pointer in ready:
-                    self._drain(subscription)
-            if self._stopping:
-                return
-            if ready:
-                time.sleep(_GATHER_S)
+        while not self._stopping.wait(_PERIOD_S):
+            self.catch_up()
+        self.catch_up()
 
-    def _drain(self, subscription: _Subscription) -> None:
+    def _turn(self) -> bool:
+        """Deliver a batch of each topic; tell whether one of them may hold more."""
+        with self._lock:
+            more = [self._take(each) for each in self._subscriptions.values()]
+        return any(more)
+
+    def _take(self, subscription: _Subscription) -> bool:
+        """Deliver up to ``_BATCH`` messages of one topic; tell whether there may be more."""
         take, type_ = subscription.handle.take_message, subscription.type
-        while (taken := take(type_, True)) is not None:
-            data, info = taken
-            received_ns = reception_ns(
-                info['received_timestamp'],
-                wall_ns=time.time_ns(),
-                session_ns=self._clock.now_ns(),
-            )
-            self._deliver(
-                subscription.topic,
-                data,
-                received_ns,
-                info['source_timestamp'],
-                info.get('publication_sequence_number'),
-            )
+        taken = []
+        while len(taken) < _BATCH and (message := take(type_, True)) is not None:
+            taken.append(message)
+        if not taken:
+            return False
+        wall_ns, session_ns = time.time_ns(), self._clock.now_ns()
+        self._deliver(
+            subscription.topic,
+            [
+                (
+                    data,
+                    reception_ns(
+                        info['received_timestamp'], wall_ns=wall_ns, session_ns=session_ns
+                    ),
+                    info['source_timestamp'],
+                    info.get('publication_sequence_number'),
+                )
+                for data, info in taken
+            ],
+        )
+        return len(taken) == _BATCH
