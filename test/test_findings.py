@@ -39,6 +39,7 @@ HARD = {
     'ended at 45 %': 0.5,
     'joint clipped in 25 % of the samples': 0.5,
     'joint clipped in 40 % of the samples': 0.5,
+    'command clipped in 40 % of the samples': 0.5,
 }
 
 
@@ -131,6 +132,24 @@ def test_a_session_whose_offsets_moved_is_named_with_its_uncertainty() -> None:
     assert moved['camera_session'].value == pytest.approx(1e3 * CAMERA_LAG_S + 20, abs=10)
     assert moved['lag_session'].value == pytest.approx(1e3 * LAG_S + 20, abs=5)
     assert len(found) == 4
+
+
+def test_two_cameras_that_are_exchanged_in_one_episode_are_found() -> None:
+    episodes = [_with_side_camera(recording(seed)) for seed in range(4)]
+    front, side = (episodes[2].frames[name] for name in ('front', 'side'))
+    exchanged = replace(episodes[2], frames={'front': side, 'side': front})
+    for wrong, count in ((episodes[2], 0), (exchanged, 1)):
+        found = check_recordings([*episodes[:2], wrong, episodes[3]])
+        named = [f.episode for f in found if f.check == 'camera_exchanged']
+        assert named == [wrong.name] * count
+
+
+def _with_side_camera(episode: Recording) -> Recording:
+    """Add a camera that sees the scene upside down and darker."""
+    series, front = episode.series['front'], episode.frames['front']
+    side = replace(series, stream=replace(series.stream, name='side', topic='/side'))
+    frames = {'front': front, 'side': lambda i: front(i)[::-1] // 2}
+    return replace(episode, series={**episode.series, 'side': side}, frames=frames)
 
 
 def test_camera_that_moved_since_the_reference_frame_is_found_in_one_episode(

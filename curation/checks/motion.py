@@ -15,9 +15,9 @@ from curation.checks.view import Motion
 
 _WINDOW_S = 0.5
 _STILL = 0.015  # of a joint's own range within the window
-_MOVED = 0.15  # of a command's range: it moves
+_MOVED = 0.08  # of a command's range: it moves
 _LEAST_RANGE = 0.02
-_LEAST_STEP = 0.04  # rad or m that a command must go for a stand to be wrong
+_LEAST_STEP = 0.03  # rad or m that a command must go for a stand to be wrong
 _LEAST_MOTION = 0.05  # a joint that moves less in all its episode says little about rest
 _TREMOR_HZ = (4.0, 12.0)
 _LEAST_CLIPPED = 5  # samples at an extreme
@@ -89,11 +89,14 @@ class Held:
     span_ns: Times
 
 
-def stuck(state: Motion, action: Motion | None) -> Held:
-    """Return how long each joint stands exactly still while its command moves, at most, s."""
-    held = _nothing(state)
+def stuck(state: Motion, action: Motion | None) -> tuple[Held, Values]:
+    """Return how long each joint stands exactly still while its command moves.
+
+    At most, s, and in all as a share of the samples (k,).
+    """
+    held, share = _nothing(state), np.zeros(len(state.names))
     if action is None:
-        return held
+        return held, share
     commands = action.at(state.stamps_ns)
     for column, name in enumerate(state.names):
         if name not in action.names:
@@ -107,11 +110,12 @@ def stuck(state: Motion, action: Motion | None) -> Held:
             part = command[start : end + 1]
             finite = part[np.isfinite(part)]
             if len(finite) and np.ptp(finite) > max(_MOVED * ranges, _LEAST_STEP):
+                share[column] += (end - start) / len(state)
                 span = state.stamps_ns[[start, end]]
                 seconds = float(span[1] - span[0]) / 1e9
                 if seconds > held.size[column]:
                     held.size[column], held.span_ns[column] = seconds, span
-    return held
+    return held, share
 
 
 def clipped(state: Motion, action: Motion | None) -> Held:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,15 +21,19 @@ from teleop_bridge.rig.schema import Role
 
 _FINE = 8
 POINTS = 64  # of the path that episodes are compared by
+PARTS = 3  # of an episode, in which a camera is compared
 
 
 @dataclass(frozen=True)
 class CameraSummary:
-    """One camera's episode: median images, and how static its background is."""
+    """One camera's episode: median images, and how static its background is.
+
+    What has ``parts`` is of the episode's first, second and last third.
+    """
 
     background: NDArray[np.float32]  # grey thumbnail (h, 160)
-    colour: NDArray[np.float32]  # (h, 160, 3) RGB
-    sharpness: float
+    colour: NDArray[np.float32]  # (parts, h / 4, 40, 3) RGB
+    sharpness: NDArray[np.float64]  # (parts,)
     static: float  # share of pixels that hardly change
     scale: float  # full-size pixels per thumbnail pixel
 
@@ -50,10 +55,13 @@ class Summary:
     low: Values  # (k,)
     high: Values  # (k,)
     extremes: Values  # (k,) share of samples exactly at the lowest or highest value
+    command_extremes: Values  # (k,) the same of the command
+    bias: Values  # (k,) median of state less command, NaN without
     path: Values  # (64, k) over normalised time
     tremor: Values  # (k,) rms between 4 and 12 Hz
     idle: tuple[Span, Span, Span]  # ns, at start, in the middle, at the end
     stuck: Held  # s, longest stand while commanded to move
+    stuck_share: Values  # (k,) share of samples in such stands
     clipped: Held  # share of samples at an extreme while commanded beyond it
     lags: JointDelays
     lag_change: JointDelays  # from the first half to the second
@@ -65,6 +73,14 @@ class Summary:
     def duration_s(self) -> float:
         """Return the episode's duration, s."""
         return (self.end_ns - self.start_ns) / 1e9
+
+    def span_of(self, parts: Sequence[int] | NDArray[np.intp]) -> Span:
+        """Return from when to when some of the episode's thirds are, ns."""
+        length = (self.end_ns - self.start_ns) // PARTS
+        return (
+            self.start_ns + int(min(parts)) * length,
+            self.start_ns + (int(max(parts)) + 1) * length,
+        )
 
     def find(
         self,
@@ -99,6 +115,8 @@ def summarise(view: View) -> Summary | None:
     if state is None or len(state) < 8:
         return None
     positions = state.positions
+    command_extremes, bias = _against_command(state, view.action)
+    held, held_share = stuck(state, view.action)
     return Summary(
         episode=view.episode,
         id=view.recording.id,
@@ -113,10 +131,13 @@ def summarise(view: View) -> Summary | None:
         low=positions.min(axis=0),
         high=positions.max(axis=0),
         extremes=at_extremes(positions),
+        command_extremes=command_extremes,
+        bias=bias,
         path=_path(state),
         tremor=tremor(state),
         idle=idle_parts(state),
-        stuck=stuck(state, view.action),
+        stuck=held,
+        stuck_share=held_share,
         clipped=clipped(state, view.action),
         lags=joint_delays(view),
         lag_change=joint_delay_change(view),
@@ -126,6 +147,25 @@ def summarise(view: View) -> Summary | None:
         cameras=_cameras(view),
         calibrations=_calibrations(view),
     )
+
+
+def _against_command(state: Motion, action: Motion | None) -> tuple[Values, Values]:
+    """Return how often each command is at its extreme, and what the state is beyond it (k,).
+
+    The former is 0 and the latter NaN where there is no command.
+    """
+    extremes, bias = np.zeros(len(state.names)), np.full(len(state.names), np.nan)
+    if action is None:
+        return extremes, bias
+    apart, often = action.at(state.stamps_ns), at_extremes(action.positions)
+    for column, name in enumerate(state.names):
+        if name in action.names:
+            k = action.names.index(name)
+            extremes[column] = often[k]
+            known = np.isfinite(apart[:, k])
+            if known.any():
+                bias[column] = np.median(state.positions[known, column] - apart[known, k])
+    return extremes, bias
 
 
 def path_scale(paths: Values) -> Values:
@@ -154,12 +194,27 @@ def _cameras(view: View) -> dict[str, CameraSummary]:
         change = np.abs(grey - background)
         found[name] = CameraSummary(
             background,
-            np.asarray(np.median(features.thumbs, axis=0), np.float32),
-            float(np.nanmedian(features.sharpness)),
+            _colours(features.thumbs),
+            _by_parts(features.sharpness),
             float((np.median(change, axis=0) < 4).mean()),
             features.scale,
         )
     return found
+
+
+def _colours(thumbs: NDArray[np.uint8]) -> NDArray[np.float32]:
+    height, width = thumbs.shape[1:3]
+    size = width // 4, max(height // 4, 1)
+    parts = [thumbs[min(k * len(thumbs) // PARTS, len(thumbs) - 1) :] for k in range(PARTS)]
+    medians = [np.median(part[: max(len(thumbs) // PARTS, 1)], axis=0) for part in parts]
+    small = [cv2.resize(m.astype(np.float32), size, interpolation=cv2.INTER_AREA) for m in medians]
+    return np.asarray(small, np.float32)
+
+
+def _by_parts(values: Values) -> Values:
+    """Return the median of what is finite of each part; NaN where nothing is."""
+    parts = [part[np.isfinite(part)] for part in np.array_split(values, PARTS)]
+    return np.array([np.median(part) if len(part) else np.nan for part in parts])
 
 
 def _calibrations(view: View) -> dict[str, tuple[tuple[float, ...], str]]:

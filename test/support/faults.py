@@ -423,9 +423,24 @@ def copy_of(original: Recording, *, noise: float = 0.0, warp: float = 0.0) -> Fa
     return fault
 
 
-def clipped(part: float) -> Fault:
+def displaced(radians: float) -> Fault:
+    """Move a joint's zero."""
+
     def fault(recording: Recording, rng: Rng) -> Planted:
-        positions = recording.series['state'].joints.positions
+        joint = int(rng.integers(recording.series['state'].joints.positions.shape[1]))
+
+        def change(values: np.ndarray) -> np.ndarray:
+            values[:, joint] += radians
+            return values
+
+        return _all(recording, 'joint_offset', with_positions(recording, change, ('state',)))
+
+    return fault
+
+
+def clipped(part: float, stream: str = 'state') -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        positions = recording.series[stream].joints.positions
         tops = np.percentile(positions, 100 * (1 - part), axis=0)
         cut = positions.max(axis=0) - tops
         joint = int(rng.choice(np.flatnonzero(cut > min(0.08, cut.max() * 0.99))))
@@ -435,7 +450,7 @@ def clipped(part: float) -> Fault:
             return values
 
         return _all(
-            recording, 'saturation stuck_joint', with_positions(recording, change, ('state',))
+            recording, 'saturation stuck_joint', with_positions(recording, change, (stream,))
         )
 
     return fault
@@ -567,6 +582,9 @@ def motion_faults(other: Recording) -> dict[str, Fault]:
         'copy warped, with noise of 0.01 rad': copy_of(other, warp=0.3, noise=0.01),
         'joint clipped in 25 % of the samples': clipped(0.25),
         'joint clipped in 40 % of the samples': clipped(0.4),
+        'command clipped in 40 % of the samples': clipped(0.4, 'action'),
+        "a joint's zero moved by 0.3 rad": displaced(0.3),
+        'joint stuck for 1 s': stuck(1.0),
         'joint stuck for 1.5 s': stuck(1.5),
         'joint stuck for 2 s': stuck(2.0),
         'gap of 0.1 s': time_gap(0.1),

@@ -23,11 +23,12 @@ MS = 1_000_000
 CAMERA = 'front'
 Span = tuple[float, float]  # parts of the episode
 WHOLE: Span = (0.0, 1.0)
+FROM_MIDDLE_S = 1e3  # so long that it lasts to the end
 
 
 def _planted(recording: Recording, checks: str, span: Span = WHOLE) -> Planted:
     stamps = np.sort(recording.series['action'].stamps_ns)
-    start, end = (int(stamps[0] + part * (stamps[-1] - stamps[0])) for part in span)
+    start, end = (int(stamps[0] + min(part, 1) * (stamps[-1] - stamps[0])) for part in span)
     altered = replace(recording, id=recording.id + '*')
     return Planted(altered, frozenset(checks.split()), start - 50 * MS, end + 50 * MS)
 
@@ -253,6 +254,21 @@ def _shifted(pixels: float) -> Callable[[np.ndarray, Rng], np.ndarray]:
     return change
 
 
+def _turned(degrees: float) -> Callable[[np.ndarray, Rng], np.ndarray]:
+    def change(image: np.ndarray, rng: Rng) -> np.ndarray:
+        size = (image.shape[1], image.shape[0])
+        matrix = cv2.getRotationMatrix2D((size[0] / 2, size[1] / 2), degrees, 1)
+        return np.asarray(
+            cv2.warpAffine(image, matrix, size, borderMode=cv2.BORDER_REPLICATE), np.uint8
+        )
+
+    return change
+
+
+def _red_is_blue(image: np.ndarray, rng: Rng) -> np.ndarray:
+    return np.ascontiguousarray(image[..., ::-1])
+
+
 def _corrupt(recording: Recording, rng: Rng) -> Planted:
     span = _seconds(recording, 0.5, 0.05)
     planted = _planted(recording, 'corrupt', span)
@@ -346,11 +362,20 @@ def stream_faults() -> dict[str, Fault]:
         'overexposed for 0.5 s': images(_brighter(8), 'exposure', 0.5),
         'blurred by 4 pixels of 640': images(_blurred(4), 'blur'),
         'blurred by 8 pixels of 640': images(_blurred(8), 'blur'),
-        'red and blue exchanged': images(
-            lambda image, rng: np.ascontiguousarray(image[..., ::-1]), 'colour_order'
+        'blurred by 6 pixels of 640 from the middle on': images(
+            _blurred(6), 'blur', FROM_MIDDLE_S
+        ),
+        'a tenth as bright': images(_brighter(0.1), 'exposure'),
+        'red and blue exchanged': images(_red_is_blue, 'colour_order'),
+        'red and blue exchanged from the middle on': images(
+            _red_is_blue, 'colour_order', FROM_MIDDLE_S
         ),
         'camera moved by 4 pixels': images(_shifted(4), 'camera_moved'),
         'camera moved by 10 pixels': images(_shifted(10), 'camera_moved'),
+        'camera moved by 3 pixels from the middle on': images(
+            _shifted(3), 'camera_moved', FROM_MIDDLE_S
+        ),
+        'camera turned by 3 degrees': images(_turned(3), 'camera_moved'),
         'camera calibration changed': _stream('camera_info', _table(0, 130.0), 'calibration'),
         'camera 60 ms late': _late_camera(60),
         'camera 120 ms early': _late_camera(-120),

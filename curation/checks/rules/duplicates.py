@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from curation.align.episode import Values
+from curation.checks.among import same_joints
 from curation.checks.finding import Finding, Severity
 from curation.checks.registry import collection_check, Limits
-from curation.checks.rules.joint_identity import same_joints
 from curation.checks.summary import path_scale, Summary
 
 

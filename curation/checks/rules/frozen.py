@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from curation.align.episode import Times
+from curation.checks.among import others_limit, same_joints
 from curation.checks.finding import Finding, Severity
 from curation.checks.motion import reach
 from curation.checks.registry import collection_check, episode_check, Limits
-from curation.checks.rules.joint_identity import same_joints
 from curation.checks.signal import Flags, longest, spans
 from curation.checks.summary import Summary
 from curation.checks.view import View
@@ -87,28 +87,26 @@ def _moved(view: View, role: Role, begin: int, finish: int) -> float | None:
     return None
 
 
-@collection_check('stuck_joint', seconds=1.2, gain=2.0, alone_s=10.0)
+@collection_check('stuck_joint', seconds=0.7, gain=2.5, alone_s=10.0)
 def stuck(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
-    """Find joints that stand exactly still while commanded to move, longer than is usual.
+    """Find joints that stand exactly still while commanded to move, longer than in any other.
 
     A finger that closes on an object does so in every episode.
     """
     for group in same_joints(summaries):
         held = np.array([s.stuck.size for s in group])
-        others = held if len(group) >= 8 else np.zeros((0, held.shape[1]))
-        contact = (others > 0.5).sum(axis=0) >= 3  # fingers that meet objects
-        limit = np.full(held.shape[1], limits['seconds'] if len(others) else limits['alone_s'])
-        if contact.any():
-            limit[contact] = limits['gain'] * np.percentile(others[:, contact], 97)
-        for summary, seconds in zip(group, held, strict=True):
-            worst = int(np.argmax(seconds / limit))
-            if seconds[worst] > limit[worst]:
+        limit = np.full(held.shape, limits['alone_s'])
+        if len(group) >= 8:
+            limit = np.maximum(others_limit(held, limits['gain']), limits['seconds'])
+        for i, summary in enumerate(group):
+            worst = int(np.argmax(held[i] / limit[i]))
+            if held[i, worst] > limit[i, worst]:
                 yield summary.find(
                     Severity.ERROR,
-                    f"joint '{summary.names[worst]}' stands for {seconds[worst]:.2f} s while its "
+                    f"joint '{summary.names[worst]}' stands for {held[i, worst]:.2f} s while its "
                     'command moves',
-                    value=seconds[worst],
-                    threshold=limit[worst],
+                    value=held[i, worst],
+                    threshold=limit[i, worst],
                     advice='look for a blocked or powerless joint, or a value that is clipped',
                     span_ns=summary.stuck.span_ns[worst],
                 )

@@ -10,6 +10,7 @@ import math
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from curation.checks.among import same_joints
 from curation.checks.finding import Finding, Severity
 from curation.checks.registry import collection_check, episode_check, Limits
 from curation.checks.summary import Summary
@@ -192,11 +193,3 @@ def _part_of(summary: Summary, part: slice, points: int) -> tuple[int, int]:
         summary.start_ns + span * first // points,
         summary.start_ns + span * last // points,
     )
-
-
-def same_joints(summaries: Sequence[Summary]) -> list[list[Summary]]:
-    """Return the episodes in groups of one task and one set of joints."""
-    groups: dict[tuple[str, tuple[str, ...]], list[Summary]] = {}
-    for summary in summaries:
-        groups.setdefault((summary.task, summary.names), []).append(summary)
-    return list(groups.values())

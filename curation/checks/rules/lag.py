@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from curation.align.episode import Values
+from curation.checks.among import same_joints
 from curation.checks.finding import Finding, Severity
 from curation.checks.offsets import joint_delay_change, joint_delays, JointDelays, weighted_median
 from curation.checks.registry import collection_check, episode_check, Limits
-from curation.checks.rules.joint_identity import same_joints
 from curation.checks.signal import spread
 from curation.checks.summary import Summary
 from curation.checks.view import View

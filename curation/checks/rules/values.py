@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from curation.align.episode import Values
+from curation.checks.among import others_limit, same_joints
 from curation.checks.finding import Finding, Severity
 from curation.checks.registry import collection_check, episode_check, Limits
-from curation.checks.rules.joint_identity import same_joints
 from curation.checks.signal import spans
 from curation.checks.summary import Summary
 from curation.checks.view import View
 from teleop_bridge.rig.schema import Role
+
+_LEAST_RANGE = 0.02  # rad or m that a joint moves if it is to say anything
 
 
 @episode_check('not_finite')
@@ -94,51 +95,49 @@ def joint_limits(view: View, limits: Limits) -> Iterator[Finding]:
                     break
 
 
-@collection_check('saturation', part=0.06, over=2.0, alone=0.75, extreme=0.28, extreme_over=4.0)
+@collection_check('saturation', part=0.06, gain=2.5, alone=0.75, extreme=0.22, extreme_gain=4.0)
 def saturation(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
-    """Find joints that stay at an extreme while they are commanded beyond, unlike in others.
+    """Find joints that stay at a value while they are commanded beyond, unlike in others.
 
-    Without commands: that are exactly at an extreme much more often than in other episodes.
+    Or whose state or command is exactly at its extreme much more often than in other episodes.
     """
     for group in same_joints(summaries):
-        held = np.array([s.clipped.size for s in group])
-        limit = np.full(held.shape, limits['alone'])
-        extremes = np.array([s.extremes for s in group])
-        often = np.full(held.shape, np.inf)  # alone it may rest there
-        if len(group) >= 5:
-            limit = np.maximum(limits['over'] * _most_of_others(held), limits['part'])
-            often = np.maximum(
-                limits['extreme_over'] * _most_of_others(extremes), limits['extreme']
-            )
-        for i, summary in enumerate(group):
-            moves = summary.high - summary.low >= 0.02
-            over = np.where(moves, held[i] / limit[i], 0)
-            k = int(np.argmax(over))
-            if over[k] > 1:
-                yield summary.find(
-                    Severity.WARNING,
-                    f"joint '{summary.names[k]}' stays at its extreme in {held[i, k]:.0%} of the "
-                    'samples while it is commanded beyond',
-                    value=held[i, k],
-                    threshold=limit[i, k],
-                    advice='look for a clipped signal or a joint at its stop',
-                    span_ns=summary.clipped.span_ns[k],
-                )
-                continue
-            over = np.where(moves, extremes[i] / often[i], 0)
-            k = int(np.argmax(over))
-            if over[k] > 1:
-                yield summary.find(
-                    Severity.WARNING,
-                    f"joint '{summary.names[k]}' is exactly at its extreme in "
-                    f'{extremes[i, k]:.0%} of the samples',
-                    value=extremes[i, k],
-                    threshold=often[i, k],
-                    advice='look for a clipped signal or a joint at its stop',
-                )
-
-
-def _most_of_others(values: Values) -> Values:
-    """Return for each episode and joint the most of any other episode (n, k)."""
-    top = np.sort(values, axis=0)[-2:]
-    return np.asarray(np.where(values == top[1], top[0], top[1]))
+        many = len(group) >= 5
+        for words, values, gain, least, alone in (
+            (
+                'stays at its extreme in {:.0%} of the samples while it is commanded beyond',
+                [s.clipped.size for s in group],
+                *(limits['gain'], limits['part'], limits['alone']),
+            ),
+            (
+                'stands in {:.0%} of the samples while its command moves',
+                [s.stuck_share for s in group],
+                *(limits['gain'], limits['part'], limits['alone']),
+            ),
+            (
+                'is exactly at its extreme in {:.0%} of the samples',
+                [s.extremes for s in group],
+                *(limits['extreme_gain'], limits['extreme'], np.inf),  # alone it may rest there
+            ),
+            (
+                'is commanded to exactly its extreme in {:.0%} of the samples',
+                [s.command_extremes for s in group],
+                *(limits['extreme_gain'], limits['extreme'], np.inf),
+            ),
+        ):
+            shares = np.array(values)
+            limit = np.full(shares.shape, alone)
+            if many:
+                limit = np.maximum(others_limit(shares, gain), least)
+            for summary, share, most in zip(group, shares, limit, strict=True):
+                over = np.where(summary.high - summary.low >= _LEAST_RANGE, share / most, 0)
+                k = int(np.argmax(over))
+                if over[k] > 1:
+                    yield summary.find(
+                        Severity.WARNING,
+                        f"joint '{summary.names[k]}' {words.format(share[k])}",
+                        value=share[k],
+                        threshold=most[k],
+                        advice='look for a clipped signal or a joint at its stop',
+                        span_ns=summary.clipped.span_ns[k],
+                    )
