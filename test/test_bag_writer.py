@@ -21,18 +21,11 @@ from recorder.bag import mcap_file
 from recorder.bag.definitions import definition, type_hash
 from recorder.bag.mcap_reader import bag_file, read_facts, read_messages
 from recorder.bag.topic import LATCHED_QOS
-from recorder.bag.writer import has_rosbag2, open_bag
+from recorder.bag.writer import open_bag
 from recorder.exceptions import BagCorruptError, BagExistsError, BagWriteError, TopicError
 from support.bags import joint_state, START_NS, STEP_NS, topic, write_bag
+from support.storages import STORAGES
 from teleop_bridge.rig.schema import Storage
-
-STORAGES = [
-    'mcap',
-    pytest.param(
-        'rosbag2',
-        marks=pytest.mark.skipif(not has_rosbag2(), reason='rosbag2_py is not installed'),
-    ),
-]
 
 
 @pytest.mark.parametrize('storage', STORAGES)

@@ -25,16 +25,17 @@ from recorder.facts import SessionFacts
 from recorder.resume import read_history, recover
 from support import recording_child
 from support.bags import joint_state, START_NS, topic
+from support.storages import STORAGES
 from teleop_bridge.vocabulary import Grade
 
 SECOND_NS = 1_000_000_000
 SLACK = 40  # joint states: 0.2 s for a test machine that schedules late
 
 
-def record_and_kill(output: Path, index: int, seconds: float) -> int:
+def record_and_kill(output: Path, index: int, seconds: float, storage: str) -> int:
     """Record for some time, SIGKILL, and return the number of the last message handed over."""
     child = subprocess.Popen(
-        [sys.executable, recording_child.__file__, str(output), str(index)],
+        [sys.executable, recording_child.__file__, str(output), str(index), storage],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -47,8 +48,8 @@ def record_and_kill(output: Path, index: int, seconds: float) -> int:
     return int(lines[-1])
 
 
-def check_killed(output: Path, index: int, seconds: float) -> None:
-    last = record_and_kill(output, index, seconds)
+def check_killed(output: Path, index: int, seconds: float, storage: str) -> None:
+    last = record_and_kill(output, index, seconds, storage)
     bag = output / 's' / f's_e{index:04d}'
     before = {path.name: path.read_bytes() for path in bag.iterdir()}
     found = recover(bag)
@@ -64,35 +65,37 @@ def check_killed(output: Path, index: int, seconds: float) -> None:
     assert at_risk <= SECOND_NS // recording_child.PERIOD_NS + SLACK
 
 
-def earlier_episode(output: Path) -> dict[Path, bytes]:
+def earlier_episode(output: Path, storage: str) -> dict[Path, bytes]:
     """Record and save an episode that nothing later may touch."""
     capture = Capture()
     capture.add_topic(topic('/joint_states', 'sensor_msgs/msg/JointState'))
     facts = SessionFacts('s', start_ns=START_NS)
-    episode = EpisodeRecorder(output, capture, facts, files={})
+    episode = EpisodeRecorder(output, capture, facts, files={}, storage=storage)
     capture.arrived('/joint_states', joint_state(START_NS, (0.0, 0.0)), START_NS, START_NS)
     verify(episode.close(START_NS + 1, grade=Grade.PARTIAL))
     return {path: path.read_bytes() for path in episode.path.iterdir()}
 
 
-def check_kills(output: Path, moments: list[float]) -> None:
-    earlier = earlier_episode(output)
+def check_kills(output: Path, moments: list[float], storage: str) -> None:
+    earlier = earlier_episode(output, storage)
     for index, seconds in enumerate(moments, start=1):
-        check_killed(output, index, seconds)
+        check_killed(output, index, seconds, storage)
     assert {path: path.read_bytes() for path in earlier} == earlier
     history = read_history(output / 's')
     assert [kept.index for kept in history.kept] == [0]
     assert history.attempts == len(moments) + 1 and history.unfinished == ()
 
 
-def test_kill_costs_at_most_a_second(tmp_path: Path) -> None:
-    check_kills(tmp_path, [1.7])
+@pytest.mark.parametrize('storage', STORAGES)
+def test_kill_costs_at_most_a_second(tmp_path: Path, storage: str) -> None:
+    check_kills(tmp_path, [1.7], storage)
 
 
 @pytest.mark.faults
 @pytest.mark.timeout(900)
-def test_kill_at_fifty_random_moments(tmp_path: Path) -> None:
-    check_kills(tmp_path, [random.uniform(0.5, 3.0) for _ in range(50)])
+@pytest.mark.parametrize('storage', STORAGES)
+def test_kill_at_fifty_random_moments(tmp_path: Path, storage: str) -> None:
+    check_kills(tmp_path, [random.uniform(0.5, 3.0) for _ in range(50)], storage)
 
 
 @pytest.mark.parametrize('count', [1, pytest.param(10, marks=pytest.mark.faults)])

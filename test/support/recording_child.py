@@ -1,6 +1,6 @@
 # Copyright 2026 teleop_flywheel developers
 # SPDX-License-Identifier: Apache-2.0
-"""A process that records until it is killed: `recording_child.py OUTPUT INDEX`.
+"""A process that records until it is killed: `recording_child.py OUTPUT INDEX STORAGE`.
 
 Joint states at 200 Hz, whose first position counts them, and 300 kB images at 30 Hz. Each joint
 state's number is printed once it is handed over.
@@ -24,12 +24,12 @@ PERIOD_NS = 5_000_000
 
 
 def main() -> None:
-    output, index = Path(sys.argv[1]), int(sys.argv[2])
+    output, index, storage = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     capture = Capture()
     for name, type_ in TOPICS.items():
         capture.add_topic(TopicInfo(name, type_, definition(type_), type_hash=type_hash(type_)))
     facts = SessionFacts('s', location='left', episode_index=index, start_ns=time.time_ns())
-    EpisodeRecorder(output, capture, facts, files={'rig': 'name: x\n'})
+    EpisodeRecorder(output, capture, facts, files={'rig': 'name: x\n'}, storage=storage)
     image = bytes(300_000)
     begun = time.monotonic_ns()
     number = 0
