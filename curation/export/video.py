@@ -46,7 +46,9 @@ class VideoCodec:
     def encoder_options(self) -> dict[str, str]:
         """Return FFmpeg's options, among them what keeps groups of pictures closed."""
         options = {**self.options, 'g': str(self.gop)}
-        if self.encoder == 'libx265':
+        if self.encoder == 'libx264' and self.gop <= 2:
+            options['bf'] = '0'  # there is no room for B-frames: looking for them costs a tenth
+        elif self.encoder == 'libx265':
             params = options.pop('x265-params', 'log-level=none')
             # A reader that seeks must not need frames before its key frame.
             options['x265-params'] = (
@@ -116,7 +118,10 @@ class VideoWriter:
 
     def write(self, image: NDArray[Any], *, times: int = 1) -> None:
         """Append one image: (height, width, 3) uint8 RGB, or (height, width) uint16 codes."""
-        frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), self._codec.source_format)
+        image, form = np.ascontiguousarray(image), self._codec.source_format
+        # an RGB image is converted where it lies: a copy of it costs as much as its conversion
+        wrap = av.VideoFrame.from_numpy_buffer if form == 'rgb24' else av.VideoFrame.from_ndarray
+        frame = wrap(image, form)
         if times > 1:  # converted once
             frame = frame.reformat(format=self._codec.pix_fmt)
         for _ in range(times):
