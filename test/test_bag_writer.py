@@ -144,20 +144,18 @@ def test_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     writer = open_bag(tmp_path / 'bag', custom_data={}, storage='mcap')
     writer.add_topic(topic('/a', 'std_msgs/msg/String'))
 
-    def full(descriptor: int, parts: object) -> int:
+    def full(descriptor: int, data: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(mcap_file.os, 'writev', full)
+    monkeypatch.setattr(mcap_file.os, 'write', full)
     writer.write('/a', b'abc', 1, 1)
     with pytest.raises(BagWriteError, match='bag_0.mcap: the disk is full'):
         writer.sync()
 
 
 def test_short_writes_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = os.writev
-    monkeypatch.setattr(
-        mcap_file.os, 'writev', lambda fd, parts: real(fd, [memoryview(b''.join(parts))[:7]])
-    )
+    real = os.write
+    monkeypatch.setattr(mcap_file.os, 'write', lambda fd, data: real(fd, data[:7]))
     write_bag(tmp_path / 'bag', messages=20)
     assert len(list(read_messages(bag_file(tmp_path / 'bag')))) == 25
 

@@ -154,16 +154,16 @@ def test_full_disk_keeps_what_it_took_and_says_so(
     controller.start()
     run(controller, 50)
     controller.episode.writer.sync()
-    real = mcap_file.os.writev
+    real = mcap_file.os.write
     full = [True]
 
-    def writev(descriptor: int, parts: list[bytes]) -> int:
+    def write(descriptor: int, data: bytes) -> int:
         if full[0]:
-            real(descriptor, parts[:1])  # a torn record, as a filling disk leaves it
+            real(descriptor, data[:40])  # a torn record, as a filling disk leaves it
             raise OSError(28, 'No space left on device')
-        return real(descriptor, parts)
+        return real(descriptor, data)
 
-    monkeypatch.setattr(mcap_file.os, 'writev', writev)
+    monkeypatch.setattr(mcap_file.os, 'write', write)
     run(controller, 1000)
     with pytest.raises(Exception, match='the disk is full'):
         controller.episode.writer.sync()

@@ -11,8 +11,8 @@ import mmap
 from pathlib import Path
 import struct
 from typing import NamedTuple
-import zlib
 
+from recorder.bag.crc import crc32
 from recorder.exceptions import BagCorruptError
 from teleop_bridge.exceptions import MissingDependencyError
 
@@ -117,7 +117,7 @@ class Scan:
         try:
             chunk = Chunk.read(ReadDataStream(BytesIO(content)))
             data = _decompress(chunk.compression, chunk.data, chunk.uncompressed_size)
-            intact = not chunk.uncompressed_crc or zlib.crc32(data) == chunk.uncompressed_crc
+            intact = not chunk.uncompressed_crc or crc32(data) == chunk.uncompressed_crc
         except MissingDependencyError:
             raise
         except Exception:  # altered bytes make the library raise whatever they stumble over
