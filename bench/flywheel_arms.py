@@ -88,8 +88,8 @@ def weights(lab: Lab, seed: int) -> Arms:
 
 def own(lab: Lab, seed: int) -> Arms:
     """Learn from what the policy did by itself before it was corrected, or don't."""
-    silent = replace(OPTIONS, weights=WeightOptions(autonomous=0.0))
-    return _retrained(lab, seed, {'with its own': OPTIONS, 'corrections only': silent})
+    heard = replace(OPTIONS, weights=WeightOptions(autonomous=1.0))
+    return _retrained(lab, seed, {'with its own': heard, 'corrections only': OPTIONS})
 
 
 def masks(lab: Lab, seed: int) -> Arms:

@@ -24,6 +24,7 @@ from curation.export.action import ActionSource
 from curation.export.images import Shape
 from curation.export.lerobot import export_lerobot, LeRobotOptions
 from curation.export.video import CODECS, read_frames
+from curation.manifests.weights import WeightOptions
 from curation.torch.lerobot import LeRobotSource
 from curation.work import SerialExecutor
 from support.filmed import make_episode, picture
@@ -159,7 +160,8 @@ def test_masked_samples_say_so_and_weigh_nothing(tmp_path: Path) -> None:
         episode, valid=~gone,
         tracks={**episode.tracks, 'front': replace(
             track, indices=np.where(gone, -1, track.indices), valid=~gone)})
-    export_lerobot([masked], tmp_path / 'out')
+    options = LeRobotOptions(weighting=WeightOptions(autonomous=1.0))
+    export_lerobot([masked], tmp_path / 'out', options)
     table = pq.read_table(tmp_path / 'out/data')
     assert table['valid'].to_pylist() == (~gone).tolist()
     weights = np.array(table['sample_weight'].to_pylist())

@@ -208,7 +208,7 @@ def test_the_sampler_is_repeatable_and_follows_the_weights(
     assert drawn(1.0) != drawn(1.0, seed=2)
     assert sorted(drawn(1.0)) == list(range(73))
     stated = WindowDataset(exports['frames'], WindowOptions()).weights()
-    assert set(stated) == {1.0, 2.5}  # what the export says
+    assert set(stated) == {0.0, 1.0, 2.5}  # what the export says
     corrections = {*range(10, 20), *range(50, 60)}
     assert not corrections & set(drawn(0.0))
     often = np.mean([index in corrections for epoch in range(30)

@@ -82,10 +82,11 @@ def test_corrections_weigh_more_and_what_teaches_nothing_weighs_nothing(
     assert before.any() and not weights[before].any()
     assert handover.any() and not weights[handover].any()
     assert set(weights[corrected]) == {OPTIONS.weights.intervention}
-    assert weights[0] == 1.0
-    silent = sample_weights(episode, WeightOptions(autonomous=0.0))
-    assert not silent[episode.authority == 0.0].any() and silent[corrected].all()
-    unmasked = WeightOptions(mask_handover=False, mask_before_s=0.0)
+    assert weights[0] == 0.0  # what the policy did by itself
+    assert sample_weights(episodes[0], OPTIONS.weights)[0] == 1.0
+    heard = sample_weights(episode, WeightOptions(autonomous=0.5))
+    assert heard[0] == 0.5 and set(heard[corrected]) == {OPTIONS.weights.intervention}
+    unmasked = WeightOptions(mask_handover=False, mask_before_s=0.0, autonomous=1.0)
     assert sample_weights(episode, unmasked).all()
 
 

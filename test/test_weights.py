@@ -31,8 +31,12 @@ def test_corrections_weigh_more_and_handover_and_what_led_to_it_nothing() -> Non
     weights = sample_weights(episode, WeightOptions())
     assert set(weights[(t >= 0.5) & (t < 1.2)]) == {0.0}
     assert set(weights[(t >= 1.2) & (t < 2.0)]) == {2.5}
-    assert set(weights[(t < 0.5) | (t >= 2.0)]) == {1.0}
-    open_choices = WeightOptions(intervention=3.0, mask_handover=False, mask_before_s=0.0)
+    assert set(weights[(t < 0.5) | (t >= 2.0)]) == {0.0}  # the policy's own
+    alone = replace(episode, interventions=())
+    assert set(sample_weights(alone, WeightOptions())) == {1.0}  # nobody had to correct it
+    open_choices = WeightOptions(
+        intervention=3.0, autonomous=1.0, mask_handover=False, mask_before_s=0.0
+    )
     weights = sample_weights(episode, open_choices)
     assert set(weights[(t >= 1.0) & (t < 2.0)]) == {3.0}
     assert set(weights[t < 1.0]) == {1.0}
