@@ -32,7 +32,7 @@ class WeightOptions:
     does not. ``mixture`` gives sources their shares of the whole weight. ``quality`` q weighs an
     episode by its percentile p of smoothness and of speed as 1 - q (1 - p / 100), at least 0.25.
     ``autonomous`` multiplies what the policy did by itself in an episode that needed correction:
-    left out as a rule, as in HG-DAgger (M. Kelly et al., 2019) and for what docs/experiment.md saw.
+    left out as a rule, as in HG-DAgger (M. Kelly et al., 2019) and by docs/experiment.md.
     ``mask_handover`` leaves samples out from the takeover until the executed command follows the
     person: nobody's intention was executed. ``mask_before_s`` leaves out what led to the takeover:
     it teaches the mistake. None takes the window that the recording declares.

@@ -164,9 +164,10 @@ def _shift(usual: NDArray[np.float32], now: NDArray[np.float32], limits: Limits)
     try:
         ends = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 60, 1e-5)
         everywhere = np.ones(now.shape, np.uint8)
-        alike, warp = cv2.findTransformECC(
+        alike, found = cv2.findTransformECC(
             usual, now, warp, cv2.MOTION_EUCLIDEAN, ends, everywhere, _SMOOTH
         )
+        warp = np.asarray(found, np.float32)
     except cv2.error:  # it does not converge
         alike = -1.0
     if 1 - alike < limits['explained'] * before:
