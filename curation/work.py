@@ -20,6 +20,7 @@ import logging
 import multiprocessing
 import os
 import pickle
+import socket
 from typing import Any, Generic, Protocol, TypeVar
 
 from curation.exceptions import WorkerLostError
@@ -30,6 +31,7 @@ R = TypeVar('R')
 
 ATTEMPTS = 3      # of an item whose worker is lost
 _AHEAD = 4        # items given out per worker before the first is done
+_CONNECT_S = 5.0  # to a cluster, before it is thought not to be there
 
 
 class Kind(Enum):
@@ -148,6 +150,13 @@ class ProcessExecutor:
         return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context('spawn'))
 
 
+def _reach(address: str) -> None:
+    """Raise OSError where nobody listens at HOST:PORT: Ray itself would try for minutes."""
+    host, _, port = address.rpartition(':')
+    if host and port.isdecimal() and '://' not in address:
+        socket.create_connection((host, int(port)), timeout=_CONNECT_S).close()
+
+
 class RayExecutor(Generic[T]):
     """A Ray cluster: ``address`` as for ``ray.init``, 'auto' or empty for the one that is there.
 
@@ -162,8 +171,9 @@ class RayExecutor(Generic[T]):
         self._ray: Any = ray
         if not ray.is_initialized():
             try:
+                _reach(address)
                 ray.init(address or 'auto', log_to_driver=False, logging_level=logging.ERROR)
-            except (ConnectionError, RuntimeError, ValueError) as error:
+            except (OSError, RuntimeError, ValueError) as error:
                 raise FlywheelError(
                     f"Ray: expected a cluster at '{address or 'auto'}', found none ({error}); "
                     "'ray start --head' starts one"
