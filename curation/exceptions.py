@@ -18,6 +18,10 @@ class DemoError(CurationError):
     """The demo's rig refused something or did not answer in time."""
 
 
+class NotArmedError(DemoError):
+    """The demo's recorder did not arm: streams are missing or too slow."""
+
+
 class ChildError(DemoError):
     """A process that the demo started ended before its time."""
 

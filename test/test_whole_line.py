@@ -25,7 +25,8 @@ from support.live import new_domain
 from teleop_bridge.vocabulary import InterventionEvent, Phase
 
 RAMP_S = 0.150
-PERIOD_S = 0.010
+SHARE = 0.2       # of the rig's rates: slow machines run this too
+PERIOD_S = 0.050
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,11 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Line:
     out = tmp_path_factory.mktemp('line')
     told: list[str] = []
     recorded = record(
-        out, tell=told.append, domain_id=new_domain(), attempts=(PLAN[0], *PLAN[-2:])
+        out,
+        tell=told.append,
+        domain_id=new_domain(),
+        attempts=(PLAN[0], *PLAN[-2:]),
+        shares=(SHARE,),
     )
     return Line(recorded, told, refine(recorded, out, advance=lambda *_: None))
 

@@ -20,7 +20,7 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 from teleop_flywheel.srv import EndEpisode, LabelIntervention, StartEpisode
 
-from curation.exceptions import DemoError
+from curation.exceptions import DemoError, NotArmedError
 from teleop_bridge.vocabulary import Grade, InterventionKind
 
 LATCHED = QoSProfile(
@@ -88,15 +88,18 @@ class Conductor:
         return str(self._call(Trigger, service, Trigger.Request()).message)
 
     def start_episode(self, *, task: str, location: str, note: str) -> Path:
-        """Start recording, patiently while streams come up; returns the bag's folder."""
+        """Start recording, patiently while streams come up; returns the bag's folder.
+
+        Raises NotArmedError where they don't.
+        """
         request = StartEpisode.Request(task=task, location=location, note=note)
         deadline = time.monotonic() + STARTUP_S
         while True:
             try:
                 return Path(self._call(StartEpisode, 'recorder/start', request).bag)
-            except DemoError:
+            except DemoError as error:
                 if time.monotonic() > deadline:
-                    raise
+                    raise NotArmedError(str(error)) from error
                 self.rest(1.0)
 
     def end_episode(self, grade: Grade, note: str) -> tuple[Path, str]:

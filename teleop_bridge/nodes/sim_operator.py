@@ -48,9 +48,6 @@ class SimOperatorNode(Node):
         super().__init__('sim_operator')
         self._rig = load_rig(declare_rig(self))
         declare(self, 'tasks', '', 'path of the tasks file')
-        rate_hz = declare(
-            self, 'rate_hz', 100.0, "rate of the leader's joints", low=20.0, high=500.0
-        )
         for name, default, meaning in (
             ('script', 'clean', 'clean, fumble, jerky, correction or pedal'),
             ('skill', 'better', 'better, okay or worse'),
@@ -84,7 +81,7 @@ class SimOperatorNode(Node):
         for name, serve in (('begin', self._begin), ('rest', self._rest), ('abort', self._rest)):
             self.create_service(Trigger, f'~/{name}', serve)
         self._tell(IDLE)
-        self.create_timer(1 / rate_hz, self._tick)
+        self.create_timer(1 / (leader.rate_hz or self._rig.follower.rate_hz), self._tick)
 
     def _subscribe(self) -> None:
         for stream in self._rig.by_role(Role.STATE):

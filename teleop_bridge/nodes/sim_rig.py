@@ -51,9 +51,7 @@ class SimRigNode(Node):
         if rig.joint_names != JOINTS:
             raise RigError(f'{rig.path}: joints: the simulated arm has {", ".join(JOINTS)}')
         seed = declare(self, 'seed', 0, 'seed of the start states', low=0, high=2**31 - 1)
-        rate_hz = declare(
-            self, 'rate_hz', 100.0, 'rate of the measured joints', low=20.0, high=500.0
-        )
+        rate_hz = rig.by_role(Role.STATE)[0].rate_hz or rig.follower.rate_hz
         self.declare_parameter(
             'cube_xy',
             [0.2, -0.05],
