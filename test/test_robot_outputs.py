@@ -67,6 +67,7 @@ class Robot:
         self.executor.add_node(self.node)
         self.clock = SessionClock.from_wall_clock()
         self.joints = {'a': 0.0, 'b': 0.0, 'grip': 0.0}
+        self.obeys = True
         self.hand = {'a': 0.5, 'b': -0.5, 'grip': 0.8}
         self.commands: list[JointState] = []
         self.arrays: list[Float64MultiArray] = []
@@ -88,7 +89,8 @@ class Robot:
 
     def _obey(self, message: JointState) -> None:
         self.commands.append(message)
-        self.joints = dict(zip(message.name, message.position, strict=True))
+        if self.obeys:
+            self.joints = dict(zip(message.name, message.position, strict=True))
 
     def _publish(self) -> None:
         for topic, joints in (('joint_states', self.joints), ('leader/command', self.hand)):
@@ -172,14 +174,12 @@ def test_a_protective_stop_ends_the_episode_and_calls_for_the_start_up_guard(
             robot.spin,
             'the episode to be ended',
         )
+        robot.obeys = False
+        robot.joints = {**robot.joints, 'a': -0.4}  # moved by hand meanwhile
+        for _ in range(50):
+            robot.spin()
         refused = robot.call('follower/reset')
         assert not refused.success and 'clear it there first' in refused.message
-        robot.joints['a'] = -0.4  # moved by hand meanwhile
-        moved = robot.joints
-        robot._obey = lambda _: None
-        for _ in range(20):
-            robot.joints = moved
-            robot.spin()
         robot.safety.publish(Bool(data=True))
         robot.commands.clear()
         robot.authority.clear()
@@ -188,7 +188,6 @@ def test_a_protective_stop_ends_the_episode_and_calls_for_the_start_up_guard(
         again = robot.call('recorder/start_trigger')
         assert again.success, again.message
         assert robot.call('recorder/cancel').success
-    # it may be over before the answer to the reset is here
     assert Authority.PHASE_STARTUP in {message.phase for message in robot.authority}
     assert min(message.position[0] for message in robot.commands) < -0.3
     episode = from_json(EpisodeFacts, read_facts(bag_file(bag))['episode'], str(bag))
