@@ -197,6 +197,35 @@ def test_a_bag_that_changed_since_it_was_frozen_is_named(
     assert not (tmp_path / 'x').exists()
 
 
+@needs_torch
+def test_only_the_split_train_is_trained_on_unless_another_is_named(
+    bags: list[Path], episodes: list[Episode], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entries = [_entry(episode, 1.0) for episode in episodes]
+    chosen_by = {'weights': WeightOptions().document()}
+    train = ['train', str(bags[0].parent), '--epochs', '1']
+
+    def frozen(name: str, *splits: str) -> list[str]:
+        dealt = [replace(e, split=split) for e, split in zip(entries, splits, strict=True)]
+        save(Manifest(name, chosen_by, tuple(dealt)), tmp_path / name)
+        return ['--manifest', str(tmp_path / name)]
+
+    def trained(name: str, *arguments: str) -> int:
+        out = ['--out', str(tmp_path / f'{name}.onnx'), '--json']
+        assert main([*train, *arguments, *out]) is Exit.OK
+        return int(json.loads(capsys.readouterr().out)['episodes'])
+
+    held_out = frozen('held out', 'train', 'test')
+    assert trained('usual', *held_out) == 1
+    assert trained('named', *held_out, '--split', 'test') == 1
+    assert trained('all', *held_out, '--split', '') == 2
+    out = ['--out', str(tmp_path / 'x.onnx')]
+    assert main([*train, *frozen('others', 'fit', 'val'), *out]) is Exit.BAD_DATA
+    assert "no episode in split 'train', found fit, val (--split" in capsys.readouterr().err
+    assert main([*train, '--split', '', *out]) is Exit.USAGE
+    assert '--split: expected with --manifest' in capsys.readouterr().err
+
+
 def _entry(episode: Episode, weight: float) -> Entry:
     return Entry(
         id=episode.id, split='train', weight=weight, name=episode.name, task='pick_place',

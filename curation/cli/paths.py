@@ -38,27 +38,38 @@ def add_bags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--rig', type=Path, help="rig file, for bags that don't carry theirs")
 
 
-def add_manifest(parser: argparse.ArgumentParser) -> None:
-    """Declare the frozen list that chooses among the bags."""
+def add_manifest(parser: argparse.ArgumentParser, *, split: str = '') -> None:
+    """Declare the frozen list that chooses among the bags, and its usual split, empty for all."""
     parser.add_argument('--manifest', type=path_or_url, help='only its episodes, in its order')
-    parser.add_argument('--split', default='', help='of the manifest (all)')
+    usual = f"{split}; '' is all" if split else 'all'
+    parser.add_argument('--split', help=f'of the manifest ({usual})')
+    parser.set_defaults(usual_split=split)
 
 
 def manifest_of(arguments: argparse.Namespace) -> Manifest | None:
     """Read the manifest that was named; ManifestError where it is none or has no such split."""
     path = getattr(arguments, 'manifest', None)
     if path is None:
-        if getattr(arguments, 'split', ''):
+        if getattr(arguments, 'split', None) is not None:
             raise UsageError('--split: expected with --manifest')
         return None
     manifest = load(local_path(path))
-    if not manifest.of(arguments.split):
-        raise ManifestError(f"{path}: no episode in split '{arguments.split}'")
+    split = _split_of(arguments)
+    if not manifest.of(split):
+        known = sorted({entry.split for entry in manifest.episodes})
+        raise ManifestError(
+            f"{path}: no episode in split '{split}', found {', '.join(known) or 'none at all'}"
+            " (--split names one, --split '' is all)"
+        )
     return manifest
 
 
-def add_alignment(parser: argparse.ArgumentParser) -> None:
-    """Declare how episodes are aligned."""
+def _split_of(arguments: argparse.Namespace) -> str:
+    return str(arguments.usual_split if arguments.split is None else arguments.split)
+
+
+def add_alignment(parser: argparse.ArgumentParser, *, split: str = '') -> None:
+    """Declare how episodes are aligned; ``split`` is the usual one of a manifest."""
     parser.add_argument(
         '--rate', type=Fraction, help="grid rate in Hz, such as 30 or 30000/1001 (the camera's)"
     )
@@ -73,7 +84,7 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--keep-going', action='store_true', help='leave out bags that fail, and name them'
     )
-    add_manifest(parser)
+    add_manifest(parser, split=split)
 
 
 def add_executor(parser: argparse.ArgumentParser) -> None:
@@ -100,15 +111,21 @@ def executor_of(arguments: argparse.Namespace, items: int) -> Executor:
 
 
 def aligned(
-    arguments: argparse.Namespace, output: Output, failures: list[str]
+    arguments: argparse.Namespace,
+    output: Output,
+    failures: list[str],
+    manifest: Manifest | None = None,
 ) -> Iterator[Episode]:
-    """Yield the episodes of all bags in order; with --keep-going, failures are collected."""
-    manifest = manifest_of(arguments)
+    """Yield the episodes of all bags in order; with --keep-going, failures are collected.
+
+    The manifest that was named is read here unless the caller did.
+    """
+    manifest = manifest or manifest_of(arguments)
     bags = find_bags(arguments.paths)
     if manifest is None:
         yield from _load(arguments, output, failures, bags)
         return
-    entries = manifest.of(arguments.split)
+    entries = manifest.of(_split_of(arguments))
     names = {entry.name for entry in entries}
     found: dict[str, list[Episode]] = {}
     # those of other names are read only where one was renamed since

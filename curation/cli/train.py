@@ -19,6 +19,7 @@ from curation.cli.paths import (
     manifest_of,
 )
 from curation.exceptions import UsageError
+from curation.manifests.split import TRAIN
 from curation.manifests.weights import options_from
 from curation.train.examples import examples_of
 from curation.train.fit import fit
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--register', type=Path, metavar='DATA',
         help='data folder with the manifest, whose registry gets the checkpoint')
-    add_alignment(parser)
+    add_alignment(parser, split=TRAIN)  # the others are held out
     add_executor(parser)
     parser.set_defaults(rate=_DEFAULT.rate)  # a chunk's actions are this far apart
 
@@ -100,7 +101,7 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
     failures: list[str] = []
     episodes = []
     with output.progress('aligning') as advance:
-        for episode in aligned(arguments, output, failures):
+        for episode in aligned(arguments, output, failures, manifest):
             episodes.append(episode)
             advance(len(episodes), len(episodes))
     shares = {entry.id: entry.weight for entry in manifest.episodes} if manifest else None

@@ -16,11 +16,10 @@ from curation.catalog.decisions import decide, Decision, known_episodes
 from curation.catalog.tables import EPISODES, SESSIONS
 from curation.exceptions import ManifestError
 from curation.manifests.file import Entry, Manifest
-from curation.manifests.split import Shares, split, Together
+from curation.manifests.split import Shares, split, Together, TRAIN
 from curation.manifests.weights import episode_weights, Weighed, WeightOptions
 from curation.scores.rules import guard, Rules, Verdict
 
-TRAIN = 'train'
 _COLLECTED = 'collection'
 
 

@@ -14,6 +14,7 @@ from curation.exceptions import ManifestError
 from curation.manifests.file import Entry
 from curation.scores.copies import clusters
 
+TRAIN = 'train'  # the split of every episode until it is dealt into others
 Shares = Mapping[str, float]
 
 
