@@ -13,8 +13,9 @@ import yaml
 
 from curation.cli.main import main
 from teleop_bridge.rig.layout import foxglove_layout, rviz_config
-from teleop_bridge.rig.loader import load_rig
+from teleop_bridge.rig.loader import load_rig, parse_rig
 
+BAND = 'StateTransitions!interventions'
 RIGS = sorted((Path(__file__).parents[1] / 'config' / 'rigs').glob('*.yaml'))
 
 
@@ -53,6 +54,59 @@ def test_two_arms_are_plotted_from_their_own_topics_and_drawn_by_their_own_frame
         ('right', 'right/robot_description'),
     ]
     assert manager['Global Options']['Fixed Frame'] == 'left/base_link'
+
+
+STATES_AND_A_CAMERA = """
+rig: plain
+robot_type: ''
+clock: ros
+joints: {a: {}, b: {}}
+streams:
+  state: {topic: /arm/joint_states, type: sensor_msgs/msg/JointState, role: state, rate_hz: 50,
+          max_age_ms: 70}
+  front: {topic: /front/image_raw, type: sensor_msgs/msg/Image, role: camera, rate_hz: 30,
+          max_age_ms: 120}
+cameras: {front: {image: front}}
+"""
+AUTHORITY = """
+  authority: {topic: /cell/authority, type: teleop_flywheel/msg/Authority, role: authority,
+              rate_hz: 50, max_age_ms: 70}
+"""
+INTERVENTION = """
+  corrections: {topic: corrections, type: teleop_flywheel/msg/Intervention, role: intervention,
+                required: false}
+"""
+POLICY = """
+  policy: {topic: policy, type: sensor_msgs/msg/JointState, role: policy_proposal, rate_hz: 50,
+           max_age_ms: 70, required: false}
+"""
+
+
+@pytest.mark.parametrize(
+    ('more', 'shown', 'read', 'buttons'),
+    [
+        ('', set(), set(), 4),
+        (AUTHORITY, {'Plot!authority', BAND}, {'/cell/authority'}, 4),
+        (INTERVENTION, {BAND}, {'/corrections'}, 4),
+        (AUTHORITY + INTERVENTION + POLICY, {'Plot!authority', BAND},
+         {'/cell/authority', '/corrections'}, 6),
+    ],
+    ids=['neither', 'authority', 'interventions', 'both'],
+)  # fmt: skip
+def test_authority_and_interventions_are_shown_where_the_rig_has_them_and_from_its_topics(
+    more: str, shown: set[str], read: set[str], buttons: int
+) -> None:
+    text = STATES_AND_A_CAMERA.replace('streams:', f'streams:{more.rstrip()}')
+    layout = json.loads(foxglove_layout(parse_rig(text, 'plain')))
+    made, tree = layout['configById'], panels(layout['layout'])
+    assert sorted(tree) == sorted(made)
+    assert {'Plot!a', 'Plot!b', 'Image!front', '3D!arm', 'DiagnosticSummary!health'} <= set(tree)
+    assert set(tree) & {'Plot!authority', BAND} == shown
+    assert sum(name.startswith('CallService!') for name in tree) == buttons
+    values = {path['value'] for name in shown for path in made[name]['paths']}
+    assert {value.rpartition('.')[0] for value in values} - {'/recorder/status'} == read
+    assert ('/intervention/marker' in made['3D!arm']['topics']) == ('corrections' in more)
+    assert '"/authority' not in json.dumps(layout)
 
 
 def test_the_simulated_rig_s_rviz_view_is_the_one_that_we_ship() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from teleop_bridge.resources import data_file
+from teleop_bridge.rig.bringup import driving
 from teleop_bridge.rig.schema import Camera, Rig, Role, Stream
 
 Json = dict[str, Any]
@@ -22,11 +23,15 @@ _COLOURS = {
     Role.STATE: ('measured', '#68e24a'),
 }
 _DESCRIPTION = 'robot_description'
+_AUTHORITY, _BAND = 'Plot!authority', 'StateTransitions!interventions'
+# what our view reads of the simulated rig, which other rigs may have elsewhere or not at all
+_OF_ROLE = {'/authority': Role.AUTHORITY, '/intervention': Role.INTERVENTION}
 
 
 def foxglove_layout(rig: Rig, *, namespace: str = '') -> str:
     """Return a Foxglove layout as JSON: cameras, a plot per joint, authority, buttons, health.
 
+    Authority, interventions and their buttons are left out where the rig has none.
     A plot finds its joint by its place in the message: what we publish is in the rig's order, and
     the measured joints are taken to be, arm by arm where each arm has its own topic.
     """
@@ -34,17 +39,13 @@ def foxglove_layout(rig: Rig, *, namespace: str = '') -> str:
     panels: Json = layout['configById']
     plot = panels['Plot!shoulder_pan']
     image = panels['Image!front']
-    kept = {
-        name: panel
-        for name, panel in panels.items()
-        if name == 'Plot!authority' or not name.startswith(('Plot!', 'Image!'))
-    }
+    kept = _shared(rig, panels)
     plots = {f'Plot!{name}': _plot(rig, plot, i) for i, name in enumerate(rig.joint_names)}
     images = {f'Image!{camera.name}': _image(rig, image, camera) for camera in rig.cameras}
     kept['3D!arm'] = _scene(rig, kept['3D!arm'])
     buttons = [name for name in kept if name.startswith('CallService!')]
-    middle = ['StateTransitions!interventions', 'Plot!authority', 'RawMessages!score',
-              'DiagnosticSummary!health']  # fmt: skip
+    middle = [name for name in (_BAND, _AUTHORITY, 'RawMessages!score', 'DiagnosticSummary!health')
+              if name in kept]  # fmt: skip
     layout['configById'] = _in_namespace({**kept, **plots, **images}, namespace)
     left = [n for n in ('3D!arm', _split('row', list(images)), _split('row', buttons)) if n]
     layout['layout'] = _split(
@@ -104,6 +105,32 @@ def _display(template: Json, name: str, topic: str, namespace: str) -> Json:
     return display
 
 
+def _shared(rig: Rig, panels: Json) -> Json:
+    """Return the panels that belong to no joint or camera, without those of what the rig lacks."""
+    lacking = set()
+    if not rig.by_role(Role.AUTHORITY):
+        lacking.add(_AUTHORITY)
+        if not rig.by_role(Role.INTERVENTION):
+            lacking.add(_BAND)
+    if all(process.executable != 'intervention' for process in driving(rig)):
+        lacking |= {'CallService!takeover', 'CallService!handback'}
+    own = {name: _of_own(rig, panels[name]) for name in (_AUTHORITY, _BAND)}
+    shared = {n: panel for n, panel in panels.items() if not n.startswith(('Plot!', 'Image!'))}
+    return {n: panel for n, panel in {**shared, **own}.items() if n not in lacking}
+
+
+def _of_own(rig: Rig, template: Json) -> Json:
+    """Return a panel that reads authority and interventions where this rig has them."""
+    panel: Json = copy.deepcopy(template)
+    panel['paths'] = []
+    for path in template['paths']:
+        topic, _, field = path['value'].partition('.')
+        role = _OF_ROLE.get(topic)
+        topics = [topic] if role is None else [stream.topic for stream in rig.by_role(role)]
+        panel['paths'] += [{**path, 'value': f'/{t.lstrip("/")}.{field}'} for t in topics]
+    return panel
+
+
 def _plot(rig: Rig, template: Json, index: int) -> Json:
     panel: Json = copy.deepcopy(template)
     style = panel['paths'][0]
@@ -161,7 +188,9 @@ def _scene(rig: Rig, template: Json) -> Json:
     axes = next(style for style in shown if style.get('type') == 'axis')
     arm = panel['layers'].pop('arm')
     robots = _descriptions(rig)
-    panel['topics'] = {'/intervention/marker': {'visible': True}}
+    panel['topics'] = {}
+    if rig.by_role(Role.INTERVENTION):
+        panel['topics']['/intervention/marker'] = {'visible': True}
     for stream in rig.by_role(Role.POSE):
         panel['topics'][f'/{stream.topic.lstrip("/")}'] = axes
     for topic in robots:
