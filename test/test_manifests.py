@@ -21,6 +21,7 @@ from curation.catalog.reviewed import take_annotations
 from curation.cli.exits import Exit
 from curation.cli.main import main
 from curation.exceptions import ManifestError, RulesError
+from curation.manifests import file
 from curation.manifests.file import diff, Entry, load, Manifest, options_of, save
 from curation.manifests.freeze import freeze, FreezeOptions, Frozen, Query
 from curation.manifests.models import checkpoint_hash, read_models, register_model
@@ -124,6 +125,77 @@ def test_a_manifest_of_a_thousand_episodes_is_a_small_readable_file(tmp_path: Pa
     text = (tmp_path / 'm.json').read_text()
     assert len(text) < 300_000
     assert sum('"id"' in line for line in text.splitlines()) == 1000  # a line each
+
+
+NAMES = [
+    'plain', HOSTILE, '\udcff lone', 'zw\u00f6lf \u2028', ',\n  ', '\n ]\n}\n', '"episodes": [\n  '
+]
+
+
+def named(*names: str) -> Manifest:
+    entries = (replace(entry(i), name=name) for i, name in enumerate(names))
+    return Manifest('m', {'note': '\n "episodes": [\n  {}', 'episodes': [{}]}, tuple(entries))
+
+
+@pytest.mark.parametrize('names', [NAMES, NAMES[:1], []], ids=['many', 'one', 'none'])
+def test_a_file_s_lines_are_hashed_as_they_stand(
+    names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = named(*names)
+    save(made, tmp_path / 'm.json')
+    rewritten: list[object] = []
+    canonical = file._canonical
+
+    def watched(content: object) -> bytes:
+        rewritten.append(content)
+        return canonical(content)
+
+    monkeypatch.setattr(file, '_canonical', watched)
+    read = load(tmp_path / 'm.json')
+    assert (read, read.hash) == (made, made.hash)
+    assert rewritten == [made.chosen_by, file.FORMAT, made.name]  # no episode
+
+
+@pytest.mark.parametrize(
+    'layout',
+    [{}, {'indent': 1}, {'indent': 4, 'sort_keys': True}, {'separators': (',', ':')},
+     {'ensure_ascii': False}],
+    ids=str,
+)  # fmt: skip
+def test_a_manifest_that_another_tool_laid_out_is_the_same_and_a_changed_one_refused(
+    layout: dict[str, Any], tmp_path: Path
+) -> None:
+    made, path = named(*NAMES), tmp_path / 'm.json'
+    save(made, path)
+    content = json.loads(path.read_bytes())
+    content['episodes'] = [dict(reversed(row.items())) for row in content['episodes']]
+    path.write_text(json.dumps(content, **layout), 'utf-8', 'surrogatepass', '\r\n')
+    read = load(path)
+    assert (read, read.hash) == (made, made.hash)
+    content['episodes'][1]['weight'] = 2.0
+    path.write_text(json.dumps(content, **layout), 'utf-8', 'surrogatepass')
+    with pytest.raises(ManifestError, match='the file was changed'):
+        load(path)
+
+
+def test_a_line_more_or_less_or_elsewhere_is_a_change(tmp_path: Path) -> None:
+    path = tmp_path / 'm.json'
+    save(named('a', 'b', 'c'), path)
+    before, rows = path.read_text().rsplit('[\n  ', 1)
+    first, second, third = rows.removesuffix('\n ]\n}\n').split(',\n  ')
+    for changed in ([first, second], [second, first, third], [first, second, third, third]):
+        path.write_text(before + '[\n  ' + ',\n  '.join(changed) + '\n ]\n}\n')
+        with pytest.raises(ManifestError, match='the file was changed'):
+            load(path)
+    path.write_text(before + '[\n  "no episode"\n ]\n}\n')
+    with pytest.raises(ManifestError, match='expected every field of an episode'):
+        load(path)
+
+
+def test_a_manifest_keeps_its_hash_from_one_version_of_ours_to_the_next() -> None:
+    assert named(*NAMES).hash == (
+        '4d2f7f40d5a71359344a631c8e909253b77305356a57b8f5959e90524da20a6d'
+    )
 
 
 @pytest.fixture(scope='module')

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 import json
 import os
@@ -40,6 +40,8 @@ class Entry:
 
 
 _FIELDS = {field.name for field in fields(Entry)}
+# what stands around a file's lines; line ends are never within JSON's strings
+_BEFORE, _BETWEEN, _AFTER = b'\n "episodes": [\n  ', b',\n  ', b'\n ]\n}\n'
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,8 @@ class Manifest:
     @cached_property
     def hash(self) -> str:
         """Return the BLAKE3 hash of all of it: equal manifests have equal hashes."""
-        content = {'format': FORMAT, 'name': self.name, 'chosen_by': self.chosen_by,
-                   'episodes': [vars(entry) for entry in self.episodes]}
-        return digest(content)
+        episodes = _canonical([vars(entry) for entry in self.episodes])
+        return _digest_of(self.name, self.chosen_by, episodes[1:-1])
 
     def of(self, split: str) -> tuple[Entry, ...]:
         """Return the episodes of a split, of all where it is empty."""
@@ -75,8 +76,7 @@ class Difference:
 
 def digest(content: Any) -> str:
     """Return the BLAKE3 hash of JSON content, whatever the order of its keys."""
-    text = json.dumps(content, sort_keys=True, separators=(',', ':'))
-    return blake3(text.encode()).hexdigest()
+    return blake3(_canonical(content)).hexdigest()
 
 
 def options_of(align: AlignOptions, export: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,19 +93,18 @@ def options_of(align: AlignOptions, export: Mapping[str, Any]) -> dict[str, Any]
 def save(manifest: Manifest, path: Path) -> None:
     """Write the file, whole or not at all; ManifestError where one of that name exists.
 
-    A line an episode: a person can read it, and a version control system can show what changed.
+    A line an episode: a person can read it, a version control system can show what changed, and
+    the lines are hashed as they stand when they are read.
     """
-    lines = [json.dumps(asdict(entry), ensure_ascii=False) for entry in manifest.episodes]
+    lines = [_canonical(vars(entry)) for entry in manifest.episodes]
     head = json.dumps(
         {'format': FORMAT, 'hash': manifest.hash, 'name': manifest.name,
          'chosen_by': manifest.chosen_by},
         indent=1, ensure_ascii=False,
-    )
-    body = ',\n  '.join(lines)
-    text = f'{head[:-2]},\n "episodes": [\n  {body}\n ]\n}}\n'
+    ).encode(errors='surrogatepass')
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f'.{path.name}.{os.getpid()}')
-    partial.write_text(text, encoding='utf-8', errors='surrogatepass')
+    partial.write_bytes(b''.join((head[:-2], b',', _BEFORE, _BETWEEN.join(lines), _AFTER)))
     try:
         os.link(partial, path)  # unlike a rename it never replaces
     except FileExistsError:
@@ -117,7 +116,8 @@ def save(manifest: Manifest, path: Path) -> None:
 def load(path: Path) -> Manifest:
     """Read a manifest; ManifestError where it is none, or is not as it was frozen."""
     try:
-        content = json.loads(path.read_text(encoding='utf-8', errors='surrogatepass'))
+        stored = path.read_bytes()
+        content = json.loads(stored)
     except OSError as error:
         raise ManifestError(f'{path}: can not be read ({error.strerror})') from error
     except ValueError as error:
@@ -128,9 +128,12 @@ def load(path: Path) -> Manifest:
     try:
         entries = tuple(_entry(entry) for entry in content['episodes'])
         manifest = Manifest(content['name'], content['chosen_by'], entries)
-    except (KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         raise ManifestError(f'{path}: expected every field of an episode ({error})') from error
-    if manifest.hash != content.get('hash'):
+    hashed = _digest_as_it_stands(manifest, stored)
+    if hashed == content.get('hash'):
+        vars(manifest)['hash'] = hashed  # known without writing every episode again
+    elif manifest.hash != content.get('hash'):  # nor its content's, which others may lay out
         raise ManifestError(
             f'{path}: expected hash {str(content.get("hash"))[:12]} as frozen, found '
             f'{manifest.hash[:12]}: the file was changed'
@@ -158,12 +161,41 @@ def find_manifests(folder: Path) -> list[Path]:
 
 
 def _entry(stored: dict[str, Any]) -> Entry:
-    """Make an entry of stored fields, without the init of frozen classes: 100,000 in no time."""
+    """Make an entry of stored fields, its own from now on, without the init of frozen classes.
+
+    That takes 100,000 no time.
+    """
     if stored.keys() != _FIELDS:
         raise TypeError(f'found {sorted(stored)}')
     entry = object.__new__(Entry)
-    vars(entry).update(stored)
+    object.__setattr__(entry, '__dict__', stored)
     return entry
+
+
+def _canonical(content: Any) -> bytes:
+    """Return JSON content in its one form, in ASCII, whatever the order of its keys."""
+    return json.dumps(content, sort_keys=True, separators=(',', ':')).encode()
+
+
+def _digest_of(name: str, chosen_by: Mapping[str, Any], episodes: bytes) -> str:
+    """Return the digest of a manifest, given its episodes' canonical form between brackets.
+
+    It is the hash of the whole manifest's canonical form.
+    """
+    hashed = blake3()
+    for part in (
+        b'{"chosen_by":', _canonical(chosen_by), b',"episodes":[', episodes, b'],"format":',
+        _canonical(FORMAT), b',"name":', _canonical(name), b'}',
+    ):  # fmt: skip
+        hashed.update(part)
+    return hashed.hexdigest()
+
+
+def _digest_as_it_stands(manifest: Manifest, stored: bytes) -> str:
+    """Return the digest by a file's own lines; another one where another tool wrote the file."""
+    begin = stored.rfind(_BEFORE) + len(_BEFORE)
+    lines = stored[begin : -len(_AFTER)]
+    return _digest_of(manifest.name, manifest.chosen_by, lines.replace(_BETWEEN, b','))
 
 
 def _plain(value: Any) -> Any:
