@@ -20,7 +20,7 @@ from curation.cli.main import main
 from curation.sources.lerobot import LeRobotSource
 from recorder.reference import ReferenceFrames
 from support.campaign import Campaign
-from support.faults import motion_faults, taken
+from support.faults import motion_faults, taken, with_positions
 from support.rehearsal import CAMERA_LAG_S, LAG_S, recording
 from support.stream_faults import stream_faults
 from support.streams import CORPUS, usual, write
@@ -39,6 +39,7 @@ HARD = {
     'ended at 45 %': 0.5,
     'joint clipped in 25 % of the samples': 0.5,
     'joint clipped in 40 % of the samples': 0.5,
+    'command clipped in 25 % of the samples': 0.5,
     'command clipped in 40 % of the samples': 0.5,
 }
 
@@ -87,6 +88,17 @@ def test_fault_planted_in_real_episodes_is_found_where_it_is(name: str) -> None:
 def test_fault_of_streams_and_images_is_found(name: str) -> None:
     score = rehearsed().try_fault(stream_faults()[name], times=1, seed=2)
     assert score.attributed == score.planted, score
+
+
+def test_a_leap_that_stays_is_no_spike_and_no_flip() -> None:
+    def leap(positions: np.ndarray) -> np.ndarray:
+        positions[len(positions) // 2 :] += 0.9
+        return positions
+
+    view = View(with_positions(recording(0), leap, ('state',)), images=False)
+    for name in ('spike', 'joint_flip'):
+        check = all_checks()[name]
+        assert list(check.on_episode(view, check.limits)) == []
 
 
 @pytest.mark.parametrize('seed', range(3))

@@ -21,6 +21,8 @@ _LEAST_STEP = 0.03  # rad or m that a command must go for a stand to be wrong
 _LEAST_MOTION = 0.05  # a joint that moves less in all its episode says little about rest
 _TREMOR_HZ = (4.0, 12.0)
 _LEAST_CLIPPED = 5  # samples at an extreme
+_LEAST_GOING = 1e-6  # rad or m from sample to sample: it moves
+_AT_SPEED = 0.5  # of a joint's brisk steps, its 75th percentile
 _LEAST_BEYOND = 0.01  # rad or m that a command is beyond one
 Span = tuple[int, int]  # ns
 
@@ -79,6 +81,29 @@ def at_extremes(positions: Values) -> Values:
     low = (positions == positions.min(axis=0)).mean(axis=0)
     high = (positions == positions.max(axis=0)).mean(axis=0)
     return np.asarray(np.maximum(low, high))
+
+
+def cut_off(positions: Values) -> Values:
+    """Return the share of samples exactly at an extreme that is come to and left at speed (k,).
+
+    A hand slows down before it stops; a clipped signal does not.
+    """
+    shares = np.zeros(positions.shape[1])
+    for column, values in enumerate(positions.T):
+        steps = np.abs(np.diff(values))
+        going = steps[steps > _LEAST_GOING]
+        if len(going) < _LEAST_CLIPPED or np.ptp(values) < _LEAST_RANGE:
+            continue
+        fast = _AT_SPEED * float(np.percentile(going, 75))
+        for extreme in (values.min(), values.max()):
+            held = 0
+            for start, end in spans(values == extreme):
+                ends = [steps[max(start - 3, 0) : start], steps[end - 1 : end + 2]]
+                known = [float(part.max()) for part in ends if len(part)]
+                if end - start >= 3 and known and min(known) > fast:
+                    held += end - start
+            shares[column] = max(shares[column], held / len(values))
+    return shares
 
 
 @dataclass(frozen=True)

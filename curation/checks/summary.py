@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from curation.align.episode import Times, Values
 from curation.checks.finding import Finding, Severity
-from curation.checks.motion import at_extremes, clipped, Held, idle_parts, Span, stuck, tremor
+from curation.checks.motion import (
+    at_extremes,
+    clipped,
+    cut_off,
+    Held,
+    idle_parts,
+    Span,
+    stuck,
+    tremor,
+)
 from curation.checks.offsets import camera_delay, joint_delay_change, joint_delays, JointDelays
 from curation.checks.signal import Delay, uniform
 from curation.checks.view import Motion, View
@@ -56,6 +65,7 @@ class Summary:
     high: Values  # (k,)
     extremes: Values  # (k,) share of samples exactly at the lowest or highest value
     command_extremes: Values  # (k,) the same of the command
+    command_cut: Values  # (k,) share of samples in which it stops at one as if cut off
     bias: Values  # (k,) median of state less command, NaN without
     path: Values  # (64, k) over normalised time
     tremor: Values  # (k,) rms between 4 and 12 Hz
@@ -115,7 +125,7 @@ def summarise(view: View) -> Summary | None:
     if state is None or len(state) < 8:
         return None
     positions = state.positions
-    command_extremes, bias = _against_command(state, view.action)
+    command_extremes, command_cut, bias = _against_command(state, view.action)
     held, held_share = stuck(state, view.action)
     return Summary(
         episode=view.episode,
@@ -132,6 +142,7 @@ def summarise(view: View) -> Summary | None:
         high=positions.max(axis=0),
         extremes=at_extremes(positions),
         command_extremes=command_extremes,
+        command_cut=command_cut,
         bias=bias,
         path=_path(state),
         tremor=tremor(state),
@@ -149,23 +160,25 @@ def summarise(view: View) -> Summary | None:
     )
 
 
-def _against_command(state: Motion, action: Motion | None) -> tuple[Values, Values]:
-    """Return how often each command is at its extreme, and what the state is beyond it (k,).
+def _against_command(state: Motion, action: Motion | None) -> tuple[Values, Values, Values]:
+    """Return how often each command is at its extreme, and is cut off there (k,).
 
-    The former is 0 and the latter NaN where there is no command.
+    And what the state is beyond it (k,). The former are 0, the last NaN where there is no command.
     """
-    extremes, bias = np.zeros(len(state.names)), np.full(len(state.names), np.nan)
+    extremes, cut = np.zeros((2, len(state.names)))
+    bias = np.full(len(state.names), np.nan)
     if action is None:
-        return extremes, bias
-    apart, often = action.at(state.stamps_ns), at_extremes(action.positions)
+        return extremes, cut, bias
+    apart = action.at(state.stamps_ns)
+    often, stops = at_extremes(action.positions), cut_off(action.positions)
     for column, name in enumerate(state.names):
         if name in action.names:
             k = action.names.index(name)
-            extremes[column] = often[k]
+            extremes[column], cut[column] = often[k], stops[k]
             known = np.isfinite(apart[:, k])
             if known.any():
                 bias[column] = np.median(state.positions[known, column] - apart[known, k])
-    return extremes, bias
+    return extremes, cut, bias
 
 
 def path_scale(paths: Values) -> Values:

@@ -271,6 +271,38 @@ def reordered_in_mid_bag(streams: tuple[str, ...]) -> Fault:
     return fault
 
 
+def flipped_in_mid_bag(streams: tuple[str, ...]) -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        count = len(_times(recording))
+        at = int(rng.integers(count // 4, 3 * count // 4))
+        middle = np.abs(np.median(recording.series['state'].joints.positions, axis=0))
+        joint = int(rng.choice(np.flatnonzero(middle > 0.15)))
+
+        def change(values: np.ndarray) -> np.ndarray:
+            values[at:, joint] *= -1
+            return values
+
+        altered = with_positions(recording, change, streams)
+        return _part('joint_flip joint_identity joint_profile', altered, at, count)
+
+    return fault
+
+
+def spikes(radians: float, *, samples: int = 1, stream: str = 'state') -> Fault:
+    def fault(recording: Recording, rng: Rng) -> Planted:
+        start, _ = moving_window(recording, 0.5, rng)
+        joint = int(rng.integers(recording.series[stream].joints.positions.shape[1]))
+
+        def change(values: np.ndarray) -> np.ndarray:
+            values[start : start + samples, joint] += radians * rng.choice((-1, 1))
+            return values
+
+        altered = with_positions(recording, change, (stream,))
+        return _part('spike', altered, start, start + samples - 1)
+
+    return fault
+
+
 def hidden_gap(seconds: float) -> Fault:
     def fault(recording: Recording, rng: Rng) -> Planted:
         start, end = moving_window(recording, seconds, rng)
@@ -554,6 +586,11 @@ def motion_faults(other: Recording) -> dict[str, Fault]:
         ),
         'joints reordered in mid-bag, state': reordered_in_mid_bag(state),
         'joints reordered in mid-bag, both': reordered_in_mid_bag(BOTH),
+        'one sign flipped in mid-bag, state': flipped_in_mid_bag(state),
+        'one sign flipped in mid-bag, both': flipped_in_mid_bag(BOTH),
+        'a sample of the state off by 0.3 rad': spikes(0.3),
+        'a sample of the command off by 0.3 rad': spikes(0.3, stream='action'),
+        'two samples of the state off by 0.3 rad': spikes(0.3, samples=2),
         '0.3 s lost and re-gridded': hidden_gap(0.3),
         '0.5 s lost and re-gridded': hidden_gap(0.5),
         '1 s lost and re-gridded': hidden_gap(1.0),
@@ -582,6 +619,7 @@ def motion_faults(other: Recording) -> dict[str, Fault]:
         'copy warped, with noise of 0.01 rad': copy_of(other, warp=0.3, noise=0.01),
         'joint clipped in 25 % of the samples': clipped(0.25),
         'joint clipped in 40 % of the samples': clipped(0.4),
+        'command clipped in 25 % of the samples': clipped(0.25, 'action'),
         'command clipped in 40 % of the samples': clipped(0.4, 'action'),
         "a joint's zero moved by 0.3 rad": displaced(0.3),
         'joint stuck for 1 s': stuck(1.0),

@@ -151,7 +151,8 @@ class _Exchange:
     gain: float
 
 
-def _exchanges(motion: Motion, limits: Limits) -> list[_Exchange]:
+def _exchanges(motion: Motion, limits: Limits, *, even: bool = True) -> list[_Exchange]:
+    """Return leaps that an exchange explains; with ``even`` what is left is an everyday step."""
     positions = motion.positions
     steps = np.abs(np.diff(positions, axis=0))
     usual = np.percentile(steps, 99, axis=0) + 1e-6
@@ -168,8 +169,9 @@ def _exchanges(motion: Motion, limits: Limits) -> list[_Exchange]:
             continue
         before, after = cost[moved, moved].sum(), cost[moved, sources[moved]].sum()
         gain = float(before / max(after, 1e-6 + 0.02 * float(np.median(ranges))))
-        even = after / len(moved) < float(np.median(busy[list(moved)])) + 1e-4
-        if gain > limits['gain'] and before / len(moved) > limits['least'] and even:
+        left = after / len(moved)
+        everyday = not even or left < float(np.median(busy[list(moved)])) + 1e-4
+        if gain > limits['gain'] and before / len(moved) > limits['least'] and everyday:
             found.append(_Exchange(i + 1, tuple(moved), tuple(sources[moved].tolist()), gain))
     return sorted(found, key=lambda exchange: -exchange.gain)
 
@@ -179,7 +181,7 @@ def _confirmed(motion: Motion, other: Motion | None, exchange: _Exchange, limits
         return exchange.gain > limits['alone_gain']
     time = motion.stamps_ns[exchange.at]
     columns, sources = list(exchange.columns), list(exchange.sources)
-    for twin in _exchanges(other, limits):
+    for twin in _exchanges(other, limits, even=False):
         if abs(other.stamps_ns[twin.at] - time) < 3e9 * motion.period_s and (
             set(twin.columns) & set(columns)
         ):

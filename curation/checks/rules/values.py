@@ -95,7 +95,9 @@ def joint_limits(view: View, limits: Limits) -> Iterator[Finding]:
                     break
 
 
-@collection_check('saturation', part=0.06, gain=2.5, alone=0.75, extreme=0.22, extreme_gain=4.0)
+@collection_check(
+    'saturation', part=0.06, gain=2.5, alone=0.75, extreme=0.22, extreme_gain=4.0, cut=0.12
+)
 def saturation(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find joints that stay at a value while they are commanded beyond, unlike in others.
 
@@ -123,6 +125,11 @@ def saturation(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding
                 'is commanded to exactly its extreme in {:.0%} of the samples',
                 [s.command_extremes for s in group],
                 *(limits['extreme_gain'], limits['extreme'], np.inf),
+            ),
+            (
+                'is commanded to its extreme as if cut off, in {:.0%} of the samples',
+                [s.command_cut for s in group],
+                *(limits['gain'], limits['cut'], np.inf),
             ),
         ):
             shares = np.array(values)
