@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bare rclpy nodes over the same hops as leader and follower: the least that ROS costs.
 
-Run as: relay.py leader, relay.py follower RATE_HZ, or relay.py timer RATE_HZ SECONDS OUTPUT.npy
+Run as: relay.py leader, relay.py follower RATE_HZ, or relay.py timer RATE_HZ OUTPUT.npy
 (a timer that only writes down when it ran).
 """
 
@@ -41,15 +41,15 @@ def follower(rate_hz: float) -> None:
     rclpy.spin(node)
 
 
-def timer(rate_hz: float, seconds: float, output: str) -> None:
-    """Write down when a timer ran."""
+def timer(rate_hz: float, output: str) -> None:
+    """Write down when a timer ran, monotonic ns, until it is interrupted."""
     node = rclpy.create_node('bare_timer')
     runs: list[int] = []
     node.create_timer(1.0 / rate_hz, lambda: runs.append(time.monotonic_ns()))
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        rclpy.spin_once(node, timeout_sec=0.1)
-    np.save(output, runs)
+    try:
+        rclpy.spin(node)
+    finally:
+        np.save(output, runs)
 
 
 def main() -> None:
@@ -62,7 +62,7 @@ def main() -> None:
         elif part == 'follower':
             follower(float(arguments[0]))
         else:
-            timer(float(arguments[0]), float(arguments[1]), arguments[2])
+            timer(float(arguments[0]), arguments[1])
     except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
         pass
 
