@@ -95,7 +95,7 @@ class Controller:
             self.message = '. '.join(shown + [f'And {more} more'] * (more > 0))
         elif state in (SessionState.IDLE, SessionState.RESET):
             self.session.arm(now)
-            place = self._place(self.next_location())
+            place = self._next_place()
             self.message = f'ready: put the object at {place}' if place else 'ready'
         return faults
 
@@ -107,8 +107,13 @@ class Controller:
         """Begin an episode; the session must be armed."""
         now = self.clock.now_ns()
         checkpoint = self.trial.checkpoint if self.trial else self.policy_checkpoint
-        attempt = self.session.start(now, location or self.next_location())
+        own = task is None or task == self.options.task
+        location = location or (self.trial.location if self.trial else '')
+        attempt = self.session.start(now, location, proposed=own)
         task = task or self.options.task
+        extra: dict[str, Any] = {'clock_sync': {**kernel_sync(), **self._clock_daemons}}
+        if attempt.proposal:
+            extra['proposal'] = {'xy': attempt.proposal.xy, 'near': attempt.proposal.near}
         facts = SessionFacts(
             session_id=self.options.session_id,
             kind=self.options.kind.value,
@@ -125,7 +130,7 @@ class Controller:
             policy_checkpoint=checkpoint,
             start_ns=now,
             note=note,
-            extra={'clock_sync': {**kernel_sync(), **self._clock_daemons}},
+            extra=extra,
         )
         files = {
             'rig': self.options.rig.text,
@@ -147,8 +152,8 @@ class Controller:
             self.session.cancel(now)
             raise
         write_session_file(self.episode.path.parent, self._session_content())
-        where = f' at {attempt.location}' if attempt.location else ''
-        self.message = f'recording episode {attempt.index}{where}'
+        where = attempt.proposal or attempt.location
+        self.message = f'recording episode {attempt.index}{f" at {where}" if where else ""}'
         return Outcome(self.message, self.episode.path)
 
     def end(
@@ -170,7 +175,7 @@ class Controller:
             self.message += '; take a break'
         elif self.session.complete:
             self.message += '; the plan is complete'
-        elif place := self._place(self.next_location()):
+        elif place := self._next_place():
             self.message += f'; next, put the object at {place}'
         return self._close(now, grade, note, reason)
 
@@ -259,10 +264,14 @@ class Controller:
             'software_version': software_version(),
         }
 
-    def _place(self, location: str) -> str:
+    def _next_place(self) -> str:
+        """Return in words what ``next_location`` is, or the proposal's coordinates."""
+        proposal = self.session.next_proposal()
+        location = proposal.near if proposal else self.next_location()
         places = self.options.task.locations if self.options.task else ()
         known = {place.id: place.description for place in places}
-        return f'{location} ({known[location]})' if known.get(location) else location
+        words = str(proposal or location)
+        return f'{words} ({known[location]})' if known.get(location) else words
 
     def _close(self, now_ns: int, grade: Grade | None, note: str, reason: EndReason) -> Outcome:
         episode, self.episode = self.episode, None

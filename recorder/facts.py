@@ -63,7 +63,7 @@ class SessionFacts:
     policy_checkpoint: str = ''
     start_ns: int = 0  # when start was asked, session time
     note: str = ''
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)  # clock_sync, proposal (xy, near)
 
 
 @dataclass(frozen=True)

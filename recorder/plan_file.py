@@ -62,6 +62,8 @@ def load_plan_file(path: Path) -> PlanFile:
     for key in _NUMBERS:
         if (number := top.number(key, None, low=0)) is not None:
             parameters[key] = number
+    if proposals := file('proposals', ''):
+        parameters['proposals'] = proposals
     if checkpoints := top.texts('checkpoints'):
         parameters['checkpoints'] = list(checkpoints)
     plan = PlanFile(

@@ -66,7 +66,15 @@ def read_history(folder: Path) -> History:
             continue
         session, facts = sidecar.get('session') or {}, sidecar.get('episode') or {}
         if EndReason(facts.get('end_reason', EndReason.RECOVERED.value)).counts:
-            kept.append(Kept(_index(bag), session.get('location', ''), facts.get('grade', '')))
+            proposal = (session.get('extra') or {}).get('proposal')
+            kept.append(
+                Kept(
+                    _index(bag),
+                    session.get('location', ''),
+                    facts.get('grade', ''),
+                    tuple(proposal['xy']) if proposal else None,
+                )
+            )
     kept.sort(key=lambda episode: episode.index)
     return History(tuple(kept), attempts, tuple(unfinished))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from recorder.exceptions import SessionError
+from recorder.proposals import Proposal
 from teleop_bridge.vocabulary import Grade, SessionState
 
 
@@ -23,6 +24,7 @@ class Plan:
     reset_limit_ns: int = 0
     break_ns: int = 0
     targets: Mapping[str, int] = field(default_factory=dict)  # location id -> episodes wanted
+    proposals: tuple[Proposal, ...] = ()  # asked for, each once, when the targets are met
 
     @property
     def target(self) -> int:
@@ -37,6 +39,7 @@ class Kept:
     index: int
     location: str
     grade: str
+    proposed: tuple[float, float] | None = None  # xy of the proposal that was asked for
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Attempt:
     index: int
     block: int
     location: str
+    proposal: Proposal | None = None
 
 
 class Due(Enum):
@@ -103,10 +107,24 @@ class Session:
             SessionState.BREAK: self.plan.break_ns,
         }.get(self.state, 0)
 
+    def next_proposal(self) -> Proposal | None:
+        """Return the first proposal not done yet; None while targets are unmet or all are done."""
+        have = Counter(episode.location for episode in self.kept)
+        if any(have[place] < want for place, want in self.plan.targets.items()):
+            return None
+        done = {episode.proposed for episode in self.kept}
+        return next((place for place in self.plan.proposals if place.xy not in done), None)
+
     def next_location(self) -> str:
-        """Return the location furthest from its target; empty without targets."""
+        """Return the location furthest from its target, each in turn where none has a target.
+
+        Empty for a proposal that is close to no location, and for a plan without locations.
+        """
+        if proposal := self.next_proposal():
+            return proposal.location
         have = Counter(episode.location for episode in self.kept)
         wanted = {place: want for place, want in self.plan.targets.items() if want > 0}
+        wanted = wanted or dict.fromkeys(self.plan.targets, 1)
         return min(wanted, key=lambda place: have[place] / wanted[place], default='')
 
     def arm(self, now_ns: int) -> None:
@@ -119,10 +137,15 @@ class Session:
         self._need('disarm', SessionState.ARMED)
         self._enter(SessionState.IDLE, now_ns)
 
-    def start(self, now_ns: int, location: str = '') -> Attempt:
-        """Begin an episode at a location, empty for the plan's next."""
+    def start(self, now_ns: int, location: str = '', *, proposed: bool = True) -> Attempt:
+        """Begin an episode at a location, empty for the plan's next.
+
+        Not ``proposed``: it is of another task than the plan, and does no proposal.
+        """
         self._need('start', SessionState.ARMED)
-        self.attempt = Attempt(self.attempts, self.block, location or self.next_location())
+        proposal = self.next_proposal() if proposed and not location else None
+        location = location or self.next_location()
+        self.attempt = Attempt(self.attempts, self.block, location, proposal)
         self.attempts += 1
         self._enter(SessionState.RECORDING, now_ns)
         return self.attempt
@@ -131,7 +154,13 @@ class Session:
         """End the episode so that it counts; None for one that nobody graded."""
         self._need('end', SessionState.RECORDING)
         assert self.attempt is not None
-        kept = Kept(self.attempt.index, self.attempt.location, grade.value if grade else '')
+        attempt, proposal = self.attempt, self.attempt.proposal
+        kept = Kept(
+            attempt.index,
+            attempt.location,
+            grade.value if grade else '',
+            proposal.xy if proposal else None,
+        )
         self.kept.append(kept)
         self._after_episode(now_ns)
         return kept

@@ -51,6 +51,14 @@ def test_the_example_names_files_that_exist_and_starts_every_program() -> None:
     assert (parameters['operator_id'], parameters['task']) == ('op1', 'pick_place')
 
 
+def test_proposals_beside_the_plan_reach_the_recorder(tmp_path: Path) -> None:
+    (tmp_path / 'plan.yaml').write_text('rig: rig.yaml\nproposals: next.json\n')
+    plan = load_plan_file(tmp_path / 'plan.yaml')
+    started = processes(plan, load_rig(load_plan_file(EXAMPLE).rig), {})
+    (recorder,) = (process for process in started if process.name == 'recorder')
+    assert recorder.parameters['proposals'] == str(tmp_path / 'next.json')
+
+
 def test_a_mistake_in_the_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / 'plan.yaml'
     path.write_text('rig: rig.yaml\nblcks: 3\n')

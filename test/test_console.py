@@ -68,6 +68,12 @@ def test_state_time_left_target_and_instruction() -> None:
     assert 'waiting for the recorder' in shown(ConsoleState())
 
 
+def test_a_proposed_place_is_shown_whole_on_a_narrow_terminal() -> None:
+    place = 'put the object at (0.210, -0.080) m, near far_left'
+    text = shown(replace(STATE, state=SessionState.ARMED, message=f'ready: {place}'), width=80)
+    assert place in text
+
+
 def test_faulty_stream_comes_first_with_its_fix() -> None:
     state = replace(STATE, streams={})
     add_diagnostic(

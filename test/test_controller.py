@@ -21,10 +21,13 @@ from recorder.evaluation import interleave, Trial
 from recorder.exceptions import SessionError
 from recorder.facts import EpisodeFacts, from_json, read_sidecar, SessionFacts
 from recorder.gate import Fault
+from recorder.proposals import Proposal
+from recorder.resume import read_history
 from recorder.session import Plan
 from support.bags import joint_state, topic
 from teleop_bridge.clock import SessionClock
 from teleop_bridge.rig.loader import parse_rig
+from teleop_bridge.rig.tasks import Location, Task
 from teleop_bridge.vocabulary import Grade, SessionKind, SessionState
 
 RIG = parse_rig("""
@@ -204,6 +207,30 @@ def test_evaluation_interleaves_checkpoints_and_tells_only_the_place(
         met.append(Trial(facts.policy_checkpoint, facts.location))
     assert tuple(met) == trials
     assert controller.trial is None
+
+
+def test_a_proposal_is_told_recorded_and_found_again(make: Callable[..., Controller]) -> None:
+    task = Task('pick', 'Pick it up.', (Location('B', 'on the left'),))
+    controller = make(task=task, plan=Plan(proposals=(Proposal((0.21, -0.08), 'B'),)))
+    run(controller)
+    controller.arm()
+    place = '(0.210, -0.080) m, near B'
+    assert controller.message == f'ready: put the object at {place} (on the left)'
+    assert controller.status().location == ''
+    controller.start(task=Task('other', 'Do otherwise.'))
+    controller.end(Grade.PARTIAL)
+    assert controller.message.endswith(f'next, put the object at {place} (on the left)')
+    run(controller)
+    controller.arm()
+    bag = controller.start(task=task).bag
+    assert controller.message == f'recording episode 1 at {place}'
+    controller.end(Grade.PARTIAL)
+    assert 'put the object' not in controller.message
+    facts = from_json(SessionFacts, read_facts(bag_file(bag))['session'], 'bag')
+    assert facts.extra['proposal'] == {'xy': [0.21, -0.08], 'near': 'B'}
+    controller.wait_verified()
+    assert read_history(bag.parent).kept == tuple(controller.session.kept)
+    assert [kept.proposed for kept in controller.session.kept] == [None, (0.21, -0.08)]
 
 
 def test_changed_calibration_closes_the_gate(

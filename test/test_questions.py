@@ -96,23 +96,27 @@ def test_success_counts_evaluation_sessions_only_with_their_interval(tmp_path: P
     assert (row['low'], row['high']) == (0.49, 0.943)  # Wilson
 
 
-def test_the_missing_corner_is_proposed(tmp_path: Path) -> None:
+def test_the_missing_corner_is_proposed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     grid = [(x, y) for x in (0.13, 0.18, 0.23) for y in (-0.16, -0.1, -0.04, 0.02)]
     engine = filled(tmp_path, [make_record(n, xy=xy) for n, xy in enumerate(grid)])
     found = told(engine, 'next', count=1)
     assert found[0]['task'] == 'pick_place'
-    x, y, *_ = map(float, found[0]['start'].split())
+    x, y = found[0]['start']
     assert min((x - a) ** 2 + (y - b) ** 2 for a, b in grid) ** 0.5 == pytest.approx(
         found[0]['distance'], abs=1e-3
     )
-    assert found[0]['near']
+    assert found[0]['near'] == 'far_left'
+    assert main(['ask', 'next', str(tmp_path)]) == Exit.OK
+    assert f' {x} {y} far_left ' in ' '.join(capsys.readouterr().out.split())
 
 
 def test_a_gap_between_known_places_is_proposed_where_no_mat_is_declared(tmp_path: Path) -> None:
     places = [(x, y) for x in (0.1, 0.2, 0.3) for y in (0.0, 0.1, 0.2) if (x, y) != (0.2, 0.1)]
     records = [make_record(n, task='unknown', xy=xy) for n, xy in enumerate(places)]
     (found,) = told(filled(tmp_path, records), 'next', count=1)
-    x, y, *_ = map(float, found['start'].split())
+    x, y = found['start']
     assert (x, y) == pytest.approx((0.2, 0.1), abs=0.011)
 
 

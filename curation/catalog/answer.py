@@ -21,6 +21,13 @@ class Answer:
         """Return the rows as mappings, for JSON."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
+    def texts(self) -> list[list[str]]:
+        """Return the rows for people; the numbers of a list are separated by spaces."""
+        return [
+            [' '.join(map(str, cell)) if isinstance(cell, list) else str(cell) for cell in row]
+            for row in self.rows
+        ]
+
 
 def answer(columns: str, rows: Sequence[Sequence[Any]], note: str = '') -> Answer:
     """Return an answer; column names are separated by spaces, with _ for spaces within."""

@@ -229,12 +229,13 @@ def next_starts(connection: Connection, asked: Asked) -> Answer:
         rig, tasks = rigs[rig_id]
         points = np.frombuffer(b''.join(found), '<f8').reshape(len(found), -1)
         for proposal in collect_next(points, basis, rig, tasks.get(task), asked.count):
-            where = ' '.join(f'{value:.3f}' for value in proposal.point)
-            rows.append((task, basis, where, proposal.near, round(proposal.gain, 4)))
+            start = [round(value, 3) for value in proposal.point]
+            rows.append((task, basis, start, proposal.location, round(proposal.gain, 4)))
     return answer(
         'task basis start near distance',
         rows,
-        'start: m for object positions, rad for joints; distance: to the nearest start there is',
+        'start: m for object positions, rad for joints; near: the closest location; '
+        'distance: to the nearest start there is',
     )
 
 

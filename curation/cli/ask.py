@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, output: Output) -> Exit:
     )
     with existing_catalog(arguments.catalog).begin() as connection:
         found = ask(connection, arguments.question, asked)
-    output.table([column.replace('_', ' ') for column in found.columns], found.rows)
+    output.table([column.replace('_', ' ') for column in found.columns], found.texts())
     if found.note:
         output.line(found.note)
     output.document(found.documents())

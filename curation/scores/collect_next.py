@@ -27,12 +27,13 @@ _MARGIN = 0.1          # of each joint's range, kept away from its limits
 class Proposal:
     """One start to collect: point in the basis' unit, gain its distance to all known.
 
-    near names the closest location of the task, empty where there is none.
+    near describes the closest location of the task, location is its id; empty without any.
     """
 
     point: tuple[float, ...]
     gain: float
     near: str
+    location: str
 
 
 def propose(known: Points, candidates: Points, count: int) -> list[tuple[int, float]]:
@@ -108,19 +109,16 @@ def collect_next(
     else:
         locations = ()
         known, candidates = initial, start_poses(rig, initial)
-    return [
-        Proposal(
-            tuple(float(value) for value in candidates[pick]),
-            gain,
-            _nearest(candidates[pick], locations),
-        )
-        for pick, gain in propose(known, candidates, count)
-    ]
+    proposals = []
+    for pick, gain in propose(known, candidates, count):
+        point = tuple(float(value) for value in candidates[pick])
+        near = _nearest(candidates[pick], locations)
+        proposals.append(Proposal(point, gain, near.description or near.id, near.id))
+    return proposals
 
 
-def _nearest(point: Points, locations: Sequence[Location]) -> str:
+def _nearest(point: Points, locations: Sequence[Location]) -> Location:
     placed = [location for location in locations if location.xyz]
     if not placed:
-        return ''
-    best = min(placed, key=lambda place: math.dist(place.xyz[:2] if place.xyz else (), point))
-    return best.description or best.id
+        return Location('')
+    return min(placed, key=lambda place: math.dist(place.xyz[:2] if place.xyz else (), point))

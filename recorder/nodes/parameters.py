@@ -13,6 +13,7 @@ from rclpy.node import Node
 from recorder.evaluation import interleave, Trial
 from recorder.exceptions import SessionError
 from recorder.operators import find_operator, Operator
+from recorder.proposals import Proposal, Proposals, read_proposals
 from recorder.session import Plan
 from teleop_bridge.clock import NANOSECONDS
 from teleop_bridge.nodes.parameters import declare
@@ -37,6 +38,12 @@ _PARAMETERS: tuple[tuple[str, Any, str, tuple[float, float] | None], ...] = (
     ('consent', True, "whether the operator agreed to the data's use", None),
     ('session_kind', 'collection', 'collection, evaluation or dry_run', None),
     ('task', '', 'name of the task in the tasks file', None),
+    (
+        'proposals',
+        '',
+        "path of places to ask for once the targets are met, from 'ask next --json'",
+        None,
+    ),
     ('policy_checkpoint', '', 'checkpoint of the policy that drives', None),
     (
         'checkpoints',
@@ -78,6 +85,7 @@ class Options:
     consent: bool
     session_kind: str
     task: str
+    proposals: str
     policy_checkpoint: str
     checkpoints: list[str]
     repeats: int
@@ -121,14 +129,31 @@ class Options:
         places = [place.id for place in task.locations] if task else []
         return interleave(checkpoints, places, repeats=self.repeats, seed=session_id)
 
-    def plan(self, task: Task | None) -> Plan:
-        """Return the session's plan: the parameters', completed by the task's."""
+    def missing(self, task: Task | None) -> Proposals:
+        """Return the places to ask for, none in an evaluation, whose trials say where; RigError.
+
+        SessionError for proposals without a task as well.
+        """
+        if not self.proposals or self.kind is SessionKind.EVALUATION:
+            return Proposals()
+        if task is None:
+            raise SessionError('parameter proposals: expected parameter task as well, found none')
+        return read_proposals(Path(self.proposals), task)
+
+    def plan(self, task: Task | None, proposals: tuple[Proposal, ...] = ()) -> Plan:
+        """Return the session's plan: the parameters', completed by the task's.
+
+        SessionError where the targets leave none of its episodes to the proposals.
+        """
         limit = self.episode_limit_s or (task.time_limit_s if task else 0.0)
         reset = self.reset_limit_s or (task.reset_limit_s if task else 0.0)
-        places = task.locations if task else ()
-        targets = {place.id: place.target for place in places}
-        if not any(targets.values()):
-            targets = {place.id: 1 for place in places}  # no targets: all places in turn
+        targets = {place.id: place.target for place in task.locations} if task else {}
+        planned, wanted = self.episodes_per_block * self.blocks, sum(targets.values())
+        if proposals and 0 < planned <= wanted:
+            raise SessionError(
+                f"{self.proposals}: the locations' targets ({wanted} episodes) come first and "
+                f'take all {planned} of the plan: lower them, or leave out the proposals'
+            )
         return Plan(
             episodes_per_block=self.episodes_per_block,
             blocks=self.blocks,
@@ -136,6 +161,7 @@ class Options:
             reset_limit_ns=round(reset * NANOSECONDS),
             break_ns=round(self.break_s * NANOSECONDS),
             targets=targets,
+            proposals=proposals,
         )
 
 

@@ -128,6 +128,12 @@ class RecorderNode(Node):
         session_id = options.session_id or started.strftime('%Y%m%dT%H%M%SZ')
         task = self._task(options.task)
         person = options.person()
+        proposals = options.missing(task)
+        if proposals.poses:
+            self.get_logger().warning(
+                f'{options.proposals}: {proposals.poses} start poses of the robot are left out: '
+                'no operator can be asked for them'
+            )
         return RecorderOptions(
             rig=rig,
             output=Path(options.output),
@@ -141,7 +147,7 @@ class RecorderNode(Node):
             policy_checkpoint=options.policy_checkpoint,
             storage=options.storage,
             disk_floor=options.disk_floor_mb * 1_000_000,
-            plan=options.plan(task),
+            plan=options.plan(task, proposals.places),
             trials=options.trials(task, session_id),
             write_rate=measure_write_rate(Path(options.output)),
         )
