@@ -131,3 +131,13 @@ def test_the_verb_writes_both_under_a_namespace(
     assert '/cell_2/camera/camera/color/image_raw' in text
     assert '/cell_2/recorder/start_trigger' in text and '"/diagnostics"' in text
     assert '/cell_2/camera/camera/color/image_raw' in (tmp_path / 'so101_bench.rviz').read_text()
+
+
+def test_a_namespace_is_put_before_relative_topics_alone(tmp_path: Path) -> None:
+    path = next(path for path in RIGS if path.stem == 'so101_sim')
+    rig = tmp_path / 'rig.yaml'
+    rig.write_text(path.read_text().replace('topic: joint_states,', 'topic: /joint_states,'))
+    layout = json.loads(foxglove_layout(load_rig(rig), namespace='cell_2'))['configById']
+    values = [line['value'] for line in layout['Plot!shoulder_pan']['paths']]
+    assert values[2:] == ['/cell_2/follower/command.position[0]', '/joint_states.position[0]']
+    assert '/cell_2/intervention/marker' in layout['3D!arm']['topics']

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 import copy
 import json
 from typing import Any
@@ -46,7 +46,11 @@ def foxglove_layout(rig: Rig, *, namespace: str = '') -> str:
     buttons = [name for name in kept if name.startswith('CallService!')]
     middle = [name for name in (_BAND, _AUTHORITY, 'RawMessages!score', 'DiagnosticSummary!health')
               if name in kept]  # fmt: skip
-    layout['configById'] = _in_namespace({**kept, **plots, **images}, namespace)
+    panels = {**kept, **plots, **images}
+    if namespace:
+        fixed = {'/diagnostics', *(s.topic for s in rig.streams if s.topic.startswith('/'))}
+        panels = _in_namespace(panels, namespace, fixed)
+    layout['configById'] = panels
     left = [n for n in ('3D!arm', _split('row', list(images)), _split('row', buttons)) if n]
     layout['layout'] = _split(
         'row',
@@ -208,14 +212,17 @@ def _descriptions(rig: Rig) -> list[str]:
     return [s.topic for s in rig.streams if s.topic.endswith(_DESCRIPTION)] or [_DESCRIPTION]
 
 
-def _in_namespace(content: Any, namespace: str) -> Any:
-    """Put our topics and services, texts that begin with a slash, under a namespace."""
-    if not namespace:
-        return content
+def _in_namespace(content: Any, namespace: str, fixed: Collection[str]) -> Any:
+    """Put topics and services, texts that begin with a slash, under a namespace.
+
+    Fixed ones, absolute in the rig file, stay. A text may go on after a topic with the field that
+    is read of it.
+    """
     if isinstance(content, dict):
-        return {key: _in_namespace(value, namespace) for key, value in content.items()}
+        parts = {key: _in_namespace(value, namespace, fixed) for key, value in content.items()}
+        return {_in_namespace(key, namespace, fixed): value for key, value in parts.items()}
     if isinstance(content, list):
-        return [_in_namespace(value, namespace) for value in content]
-    if isinstance(content, str) and content.startswith('/') and content != '/diagnostics':
-        return f'/{namespace.strip("/")}{content}'
-    return content
+        return [_in_namespace(value, namespace, fixed) for value in content]
+    if not isinstance(content, str) or content.partition('.')[0] in fixed:
+        return content
+    return f'/{namespace.strip("/")}{content}' if content.startswith('/') else content
