@@ -38,6 +38,19 @@ def test_json_is_one_document_and_nothing_else(
     assert document['problems'] == []
 
 
+def test_what_cost_no_message_is_a_remark_and_no_problem(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_bag(tmp_path / 'one')
+    (tmp_path / 'one' / 'metadata.yaml').unlink()
+    assert main(['info', '--json', str(tmp_path / 'one')]) == Exit.OK
+    (document,) = json.loads(capsys.readouterr().out)
+    assert document['problems'] == [] and 'has no metadata.yaml' in document['remarks'][0]
+    assert main(['info', str(tmp_path / 'one')]) == Exit.OK
+    printed = capsys.readouterr().out
+    assert 'remark: ' in printed and 'problem: ' not in printed
+
+
 def test_a_bag_that_is_unreadable_does_not_stop_the_rest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,7 +55,9 @@ def _describe(bag: BagReader, *, with_id: bool) -> dict[str, Any]:
     }
     if with_id:
         document['id'] = bag.content_id
-    return {**document, 'problems': [problem.text for problem in bag.problems]}
+    for key, lost in (('problems', True), ('remarks', False)):
+        document[key] = [problem.text for problem in bag.problems if problem.lost is lost]
+    return document
 
 
 def _show(document: dict[str, Any], output: Output) -> None:
@@ -80,5 +82,6 @@ def _show(document: dict[str, Any], output: Output) -> None:
             for topic in document['topics']
         ],
     )
-    for problem in document['problems']:
-        output.line(f'  problem: {problem}')
+    for key in ('problem', 'remark'):
+        for text in document[f'{key}s']:
+            output.line(f'  {key}: {text}')
