@@ -16,6 +16,8 @@ from curation.checks.view import Motion
 _WINDOW_S = 0.5
 _STILL = 0.015  # of a joint's own range within the window
 _MOVED = 0.08  # of a command's range: it moves
+_OFF = 0.01  # of it, and rad or m, beyond which it is elsewhere than the joint
+_LEAST_OFF = 0.01
 _LEAST_RANGE = 0.02
 _LEAST_STEP = 0.03  # rad or m that a command must go for a stand to be wrong
 _LEAST_MOTION = 0.05  # a joint that moves less in all its episode says little about rest
@@ -76,87 +78,91 @@ def tremor(motion: Motion) -> Values:
     return np.asarray(np.median([part.std(axis=0) for part in parts], axis=0))
 
 
-def at_extremes(positions: Values) -> Values:
-    """Return the share of samples exactly at each joint's lowest or highest value (k,)."""
-    low = (positions == positions.min(axis=0)).mean(axis=0)
-    high = (positions == positions.max(axis=0)).mean(axis=0)
-    return np.asarray(np.maximum(low, high))
+def ends(positions: Values) -> Values:
+    """Return each joint's lowest and highest value (2, k)."""
+    return np.stack([positions.min(axis=0), positions.max(axis=0)])
+
+
+def at_ends(positions: Values) -> Values:
+    """Return the share of samples exactly at each joint's lowest and highest value (2, k)."""
+    return np.asarray((positions[None] == ends(positions)[:, None]).mean(axis=1))
 
 
 def cut_off(positions: Values) -> Values:
-    """Return the share of samples exactly at an extreme that is come to and left at speed (k,).
+    """Return the share of samples exactly at either end that is come to and left at speed (2, k).
 
     A hand slows down before it stops; a clipped signal does not.
     """
-    shares = np.zeros(positions.shape[1])
+    shares = np.zeros((2, positions.shape[1]))
     for column, values in enumerate(positions.T):
         steps = np.abs(np.diff(values))
         going = steps[steps > _LEAST_GOING]
         if len(going) < _LEAST_CLIPPED or np.ptp(values) < _LEAST_RANGE:
             continue
         fast = _AT_SPEED * float(np.percentile(going, 75))
-        for extreme in (values.min(), values.max()):
+        for side, extreme in enumerate((values.min(), values.max())):
             held = 0
             for start, end in spans(values == extreme):
-                ends = [steps[max(start - 3, 0) : start], steps[end - 1 : end + 2]]
-                known = [float(part.max()) for part in ends if len(part)]
+                beside = [steps[max(start - 3, 0) : start], steps[end - 1 : end + 2]]
+                known = [float(part.max()) for part in beside if len(part)]
                 if end - start >= 3 and known and min(known) > fast:
                     held += end - start
-            shares[column] = max(shares[column], held / len(values))
+            shares[side, column] = held / len(values)
     return shares
 
 
 @dataclass(frozen=True)
 class Held:
-    """Per joint (k,) a size, and the span (k, 2), ns, in which it is."""
+    """Per joint (k,), or end and joint (2, k), a size, and the span (…, 2), ns, in which it is."""
 
     size: Values
     span_ns: Times
 
 
-def stuck(state: Motion, action: Motion | None) -> tuple[Held, Values]:
-    """Return how long each joint stands exactly still while its command moves.
+def stuck(state: Motion, action: Motion | None) -> Held:
+    """Return for how long, at most, each joint stands exactly still while it is commanded away, s.
 
-    At most, s, and in all as a share of the samples (k,).
-    """
-    held, share = _nothing(state), np.zeros(len(state.names))
-    if action is None:
-        return held, share
-    commands = action.at(state.stamps_ns)
-    for column, name in enumerate(state.names):
-        if name not in action.names:
-            continue
-        command = commands[:, action.names.index(name)]
-        known = command[np.isfinite(command)]
-        if not len(known):
-            continue
-        ranges = max(float(np.ptp(known)), _LEAST_RANGE)
-        for start, end in spans(np.diff(state.positions[:, column]) == 0):
-            part = command[start : end + 1]
-            finite = part[np.isfinite(part)]
-            if len(finite) and np.ptp(finite) > max(_MOVED * ranges, _LEAST_STEP):
-                share[column] += (end - start) / len(state)
-                span = state.stamps_ns[[start, end]]
-                seconds = float(span[1] - span[0]) / 1e9
-                if seconds > held.size[column]:
-                    held.size[column], held.span_ns[column] = seconds, span
-    return held, share
-
-
-def clipped(state: Motion, action: Motion | None) -> Held:
-    """Return the share of samples in which each joint stays at its extreme, commanded beyond.
-
-    Exactly at the extreme of the episode, while the command is farther on, against the joint, than
-    it usually is. A finger that closes on an object does so too.
+    Only the time counts in which the command is off where it stands by more than it usually is,
+    and only where it moves notably.
     """
     held = _nothing(state)
     if action is None:
         return held
     commands = action.at(state.stamps_ns)
     for column, name in enumerate(state.names):
+        if name not in action.names:
+            continue
+        command = commands[:, action.names.index(name)]
+        known = np.isfinite(command)
+        if not known.any():
+            continue
+        ahead = command - state.positions[:, column]
+        ranges = max(float(np.ptp(command[known])), _LEAST_RANGE)
+        off = np.abs(ahead - np.median(ahead[known])) > max(_OFF * ranges, _LEAST_OFF)
+        for start, end in spans(np.diff(state.positions[:, column]) == 0):
+            at = start + np.flatnonzero(off[start : end + 1])
+            seconds = len(at) * state.period_s
+            if seconds <= held.size[column]:
+                continue
+            if np.ptp(command[at]) > max(_MOVED * ranges, _LEAST_STEP):
+                held.size[column], held.span_ns[column] = seconds, state.stamps_ns[at[[0, -1]]]
+    return held
+
+
+def clipped(state: Motion, action: Motion | None) -> Held:
+    """Return the share of samples in which each joint stays at an end, commanded beyond (2, k).
+
+    Exactly at its lowest or highest of the episode, while the command is farther on, against the
+    joint, than it usually is. A finger that closes on an object does so too.
+    """
+    held = _nothing(state, 2)
+    if action is None:
+        return held
+    commands = action.at(state.stamps_ns)
+    for column, name in enumerate(state.names):
         if name not in action.names or np.ptp(state.positions[:, column]) < _LEAST_RANGE:
             continue
-        for sign in (1, -1):
+        for side, sign in enumerate((-1, 1)):
             measured = sign * state.positions[:, column]
             ahead = sign * commands[:, action.names.index(name)] - measured
             known = np.isfinite(ahead)
@@ -165,13 +171,13 @@ def clipped(state: Motion, action: Motion | None) -> Held:
             if at.sum() < _LEAST_CLIPPED or len(rest) < _LEAST_CLIPPED:
                 continue
             beyond = at & (ahead - np.median(rest) > 3 * spread(rest) + _LEAST_BEYOND)
-            if beyond.mean() > held.size[column]:
+            if beyond.any():
                 where = np.flatnonzero(beyond)
-                held.size[column] = beyond.mean()
-                held.span_ns[column] = state.stamps_ns[where[[0, -1]]]
+                held.size[side, column] = beyond.mean()
+                held.span_ns[side, column] = state.stamps_ns[where[[0, -1]]]
     return held
 
 
-def _nothing(state: Motion) -> Held:
-    count = len(state.names)
-    return Held(np.zeros(count), np.tile(state.stamps_ns[[0, -1]], (count, 1)))
+def _nothing(state: Motion, *sides: int) -> Held:
+    shape = (*sides, len(state.names))
+    return Held(np.zeros(shape), np.tile(state.stamps_ns[[0, -1]], (*shape, 1)))

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from curation.align.episode import Times, Values
 from curation.checks.finding import Finding, Severity
 from curation.checks.motion import (
-    at_extremes,
+    at_ends,
     clipped,
     cut_off,
+    ends,
     Held,
     idle_parts,
     Span,
@@ -61,23 +62,32 @@ class Summary:
     end_ns: int
     names: tuple[str, ...]
     median: Values  # (k,)
-    low: Values  # (k,)
-    high: Values  # (k,)
-    extremes: Values  # (k,) share of samples exactly at the lowest or highest value
-    command_extremes: Values  # (k,) the same of the command
-    command_cut: Values  # (k,) share of samples in which it stops at one as if cut off
+    ends: Values  # (2, k) lowest and highest value
+    at_ends: Values  # (2, k) share of samples exactly there
+    command_ends: Values  # (2, k) of the command, NaN without one
+    command_at_ends: Values  # (2, k) share of samples exactly there
+    command_cut: Values  # (2, k) share of samples in which it stops there as if cut off
     bias: Values  # (k,) median of state less command, NaN without
     path: Values  # (64, k) over normalised time
     tremor: Values  # (k,) rms between 4 and 12 Hz
     idle: tuple[Span, Span, Span]  # ns, at start, in the middle, at the end
     stuck: Held  # s, longest stand while commanded to move
-    stuck_share: Values  # (k,) share of samples in such stands
-    clipped: Held  # share of samples at an extreme while commanded beyond it
+    clipped: Held  # (2, k) share of samples at an end while commanded beyond it
     lags: JointDelays
     lag_change: JointDelays  # from the first half to the second
     camera_lags: Mapping[str, Delay] = field(default_factory=dict)
     cameras: Mapping[str, CameraSummary] = field(default_factory=dict)
     calibrations: Mapping[str, tuple[tuple[float, ...], str]] = field(default_factory=dict)
+
+    @property
+    def low(self) -> Values:
+        """Return each joint's lowest value (k,)."""
+        return np.asarray(self.ends[0])
+
+    @property
+    def high(self) -> Values:
+        """Return each joint's highest value (k,)."""
+        return np.asarray(self.ends[1])
 
     @property
     def duration_s(self) -> float:
@@ -125,8 +135,7 @@ def summarise(view: View) -> Summary | None:
     if state is None or len(state) < 8:
         return None
     positions = state.positions
-    command_extremes, command_cut, bias = _against_command(state, view.action)
-    held, held_share = stuck(state, view.action)
+    commands = _commands(state, view.action)
     return Summary(
         episode=view.episode,
         id=view.recording.id,
@@ -138,17 +147,16 @@ def summarise(view: View) -> Summary | None:
         end_ns=view.end_ns,
         names=state.names,
         median=np.median(positions, axis=0),
-        low=positions.min(axis=0),
-        high=positions.max(axis=0),
-        extremes=at_extremes(positions),
-        command_extremes=command_extremes,
-        command_cut=command_cut,
-        bias=bias,
+        ends=ends(positions),
+        at_ends=at_ends(positions),
+        command_ends=ends(commands),
+        command_at_ends=at_ends(commands),
+        command_cut=cut_off(commands),
+        bias=_bias(state, view.action),
         path=_path(state),
         tremor=tremor(state),
         idle=idle_parts(state),
-        stuck=held,
-        stuck_share=held_share,
+        stuck=stuck(state, view.action),
         clipped=clipped(state, view.action),
         lags=joint_delays(view),
         lag_change=joint_delay_change(view),
@@ -160,25 +168,28 @@ def summarise(view: View) -> Summary | None:
     )
 
 
-def _against_command(state: Motion, action: Motion | None) -> tuple[Values, Values, Values]:
-    """Return how often each command is at its extreme, and is cut off there (k,).
+def _commands(state: Motion, action: Motion | None) -> Values:
+    """Return the commands (n, k) in the order of the state's joints; NaN for those without."""
+    if action is None:
+        return np.full((2, len(state.names)), np.nan)
+    columns = [action.names.index(n) if n in action.names else -1 for n in state.names]
+    padded = np.pad(action.positions, ((0, 0), (0, 1)), constant_values=np.nan)
+    return np.asarray(padded[:, columns])
 
-    And what the state is beyond it (k,). The former are 0, the last NaN where there is no command.
-    """
-    extremes, cut = np.zeros((2, len(state.names)))
+
+def _bias(state: Motion, action: Motion | None) -> Values:
+    """Return the median of what each joint is beyond its command (k,); NaN without one."""
     bias = np.full(len(state.names), np.nan)
     if action is None:
-        return extremes, cut, bias
-    apart = action.at(state.stamps_ns)
-    often, stops = at_extremes(action.positions), cut_off(action.positions)
+        return bias
+    commands = action.at(state.stamps_ns)
     for column, name in enumerate(state.names):
         if name in action.names:
-            k = action.names.index(name)
-            extremes[column], cut[column] = often[k], stops[k]
-            known = np.isfinite(apart[:, k])
+            apart = state.positions[:, column] - commands[:, action.names.index(name)]
+            known = np.isfinite(apart)
             if known.any():
-                bias[column] = np.median(state.positions[known, column] - apart[known, k])
-    return extremes, cut, bias
+                bias[column] = np.median(apart[known])
+    return bias
 
 
 def path_scale(paths: Values) -> Values:

@@ -87,7 +87,7 @@ def _moved(view: View, role: Role, begin: int, finish: int) -> float | None:
     return None
 
 
-@collection_check('stuck_joint', seconds=0.7, gain=2.5, alone_s=10.0)
+@collection_check('stuck_joint', seconds=0.5, gain=4.0, alone_s=10.0)
 def stuck(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find joints that stand exactly still while commanded to move, longer than in any other.
 

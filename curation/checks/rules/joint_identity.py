@@ -10,6 +10,7 @@ import math
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from curation.align.episode import Values
 from curation.checks.among import same_joints
 from curation.checks.finding import Finding, Severity
 from curation.checks.registry import collection_check, episode_check, Limits
@@ -86,7 +87,14 @@ def against_command(view: View, limits: Limits) -> Iterator[Finding]:
 
 
 @collection_check(
-    'joint_profile', gain=3.0, least=5, pair_gain=2.6, end_gain=5.0, far=6.5, near=4.5
+    'joint_profile',
+    gain=3.0,
+    least=5,
+    pair_gain=2.6,
+    end_gain=5.0,
+    far=6.5,
+    near=4.5,
+    like_gain=2.5,
 )
 def against_others(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     """Find episodes that fit the others only with joints exchanged, flipped or in other units."""
@@ -167,14 +175,18 @@ def _exchanged_pairs(group: Sequence[Summary], limits: Limits) -> Iterator[Findi
         scatter = np.median(np.abs(paths[:, part] - usual).mean(axis=1), axis=0) + 0.02
         unit = np.sqrt(scatter[:, None] * scatter[None, :])
         one, other = np.triu_indices(len(scatter), 1)
-        for summary, path in zip(group, paths[:, part], strict=True):
+        for number, (summary, path) in enumerate(zip(group, paths[:, part], strict=True)):
             cost = np.abs(path[:, :, None] - usual[:, None, :]).mean(axis=0) / unit
             before = cost[one, one] + cost[other, other]
             after = cost[one, other] + cost[other, one]
             fits = (before > limits['far']) & (after < limits['near'])
             ratio = np.where(fits, before / np.maximum(after, 1e-9), 0.0)
-            if len(ratio) and ratio.max() > gain:
-                k = int(np.argmax(ratio))
+            if not len(ratio):
+                continue
+            k = int(np.argmax(ratio))
+            pair = [int(one[k]), int(other[k])]
+            others = np.delete(paths[:, part][:, :, pair], number, axis=0)
+            if ratio[k] > gain and _nearer(path[:, pair[::-1]], path[:, pair], others, limits):
                 yield summary.find(
                     Severity.ERROR,
                     f'the joints {summary.names[one[k]]} and {summary.names[other[k]]} are '
@@ -184,6 +196,17 @@ def _exchanged_pairs(group: Sequence[Summary], limits: Limits) -> Iterator[Findi
                     advice='match joints by name when converting',
                     span_ns=_part_of(summary, part, len(paths[0])),
                 )
+
+
+def _nearer(changed: Values, as_is: Values, others: Values, limits: Limits) -> bool:
+    """Tell whether a path (p, k) that was changed is nearer to its like among others (n, p, k).
+
+    The second nearest counts: the nearest may have the same fault. Where episodes are of several
+    ways to do a task, one fits those that did it as it was done there, but not the usual one.
+    """
+    near = [np.abs(others - path).mean(axis=(1, 2)) for path in (changed, as_is)]
+    first, second = (float(np.partition(distances, 1)[1]) for distances in near)
+    return first * limits['like_gain'] < second
 
 
 def _part_of(summary: Summary, part: slice, points: int) -> tuple[int, int]:

@@ -8,14 +8,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from curation.align.episode import Values
 from curation.checks.among import others_limit, same_joints
 from curation.checks.finding import Finding, Severity
 from curation.checks.registry import collection_check, episode_check, Limits
-from curation.checks.signal import spans
+from curation.checks.signal import Flags, spans
 from curation.checks.summary import Summary
 from curation.checks.view import View
 from teleop_bridge.rig.schema import Role
 
+_LEAST_GROUP = 5  # episodes
+_SAME = 1e-6  # rad or m
 _LEAST_RANGE = 0.02  # rad or m that a joint moves if it is to say anything
 
 
@@ -95,56 +98,61 @@ def joint_limits(view: View, limits: Limits) -> Iterator[Finding]:
                     break
 
 
-@collection_check(
-    'saturation', part=0.06, gain=2.5, alone=0.75, extreme=0.22, extreme_gain=4.0, cut=0.12
-)
+@collection_check('saturation', part=0.06, gain=2.5, extreme=0.35, extreme_gain=4.0, cut=0.12)
 def saturation(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
-    """Find joints that stay at a value while they are commanded beyond, unlike in others.
+    """Find joints that stay at an end of their motion, clipped, unlike in other episodes.
 
-    Or whose state or command is exactly at its extreme much more often than in other episodes.
+    They stay at a value while they are commanded beyond, or stop there as if cut off, or are
+    exactly there for long. An end at which others end, too, and none goes beyond, is the joint's.
     """
     for group in same_joints(summaries):
-        many = len(group) >= 5
-        for words, values, gain, least, alone in (
+        if len(group) < _LEAST_GROUP:
+            continue
+        ends = _own_ends(np.array([s.ends for s in group]))
+        command_ends = _own_ends(np.array([s.command_ends for s in group]))
+        told: set[tuple[str, int]] = set()
+        for words, values, own, gain, least in (
             (
                 'stays at its extreme in {:.0%} of the samples while it is commanded beyond',
-                [s.clipped.size for s in group],
-                *(limits['gain'], limits['part'], limits['alone']),
-            ),
-            (
-                'stands in {:.0%} of the samples while its command moves',
-                [s.stuck_share for s in group],
-                *(limits['gain'], limits['part'], limits['alone']),
-            ),
-            (
-                'is exactly at its extreme in {:.0%} of the samples',
-                [s.extremes for s in group],
-                *(limits['extreme_gain'], limits['extreme'], np.inf),  # alone it may rest there
-            ),
-            (
-                'is commanded to exactly its extreme in {:.0%} of the samples',
-                [s.command_extremes for s in group],
-                *(limits['extreme_gain'], limits['extreme'], np.inf),
+                *([s.clipped.size for s in group], ends, limits['gain'], limits['part']),
             ),
             (
                 'is commanded to its extreme as if cut off, in {:.0%} of the samples',
-                [s.command_cut for s in group],
-                *(limits['gain'], limits['cut'], np.inf),
+                *([s.command_cut for s in group], command_ends, limits['gain'], limits['cut']),
+            ),
+            (
+                'is exactly at its extreme in {:.0%} of the samples',
+                *([s.at_ends for s in group], ends, limits['extreme_gain'], limits['extreme']),
+            ),
+            (
+                'is commanded to exactly its extreme in {:.0%} of the samples',
+                [s.command_at_ends for s in group],
+                *(command_ends, limits['extreme_gain'], limits['extreme']),
             ),
         ):
-            shares = np.array(values)
-            limit = np.full(shares.shape, alone)
-            if many:
-                limit = np.maximum(others_limit(shares, gain), least)
-            for summary, share, most in zip(group, shares, limit, strict=True):
-                over = np.where(summary.high - summary.low >= _LEAST_RANGE, share / most, 0)
-                k = int(np.argmax(over))
-                if over[k] > 1:
+            shares = np.where(own, 0.0, np.array(values))
+            flat = others_limit(shares.reshape(len(group), -1), gain)
+            most = np.maximum(flat.reshape(shares.shape), least)
+            for summary, share, limit in zip(group, shares, most, strict=True):
+                over = np.where(np.ptp(summary.ends, axis=0) >= _LEAST_RANGE, share / limit, 0)
+                side, k = np.unravel_index(int(np.argmax(over)), over.shape)
+                if over[side, k] > 1 and (summary.episode, int(k)) not in told:
+                    told.add((summary.episode, int(k)))
                     yield summary.find(
                         Severity.WARNING,
-                        f"joint '{summary.names[k]}' {words.format(share[k])}",
-                        value=share[k],
-                        threshold=most[k],
+                        f"joint '{summary.names[k]}' {words.format(share[side, k])}",
+                        value=share[side, k],
+                        threshold=limit[side, k],
                         advice='look for a clipped signal or a joint at its stop',
-                        span_ns=summary.clipped.span_ns[k],
+                        span_ns=summary.clipped.span_ns[side, k],
                     )
+
+
+def _own_ends(ends: Values) -> Flags:
+    """Return which ends (n, 2, k) of n episodes are the joints' own.
+
+    Two episodes end at exactly the same value, and none goes beyond.
+    """
+    outer = np.stack([ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)])
+    at = np.abs(ends - outer) < _SAME
+    return np.asarray(at & (at.sum(axis=0) >= 2))
