@@ -26,6 +26,7 @@ from support.rehearsal import CAMERA_LAG_S, LAG_S, recording
 from support.stream_faults import stream_faults
 from support.streams import CORPUS, usual, write
 from teleop_bridge.exceptions import RigError
+from teleop_bridge.rig.schema import JointKind
 
 G1 = CORPUS / 'g1-policy-train'
 needs_g1 = pytest.mark.skipif(
@@ -106,6 +107,23 @@ def test_offsets_are_estimated_within_their_tolerance(seed: int) -> None:
     assert command is not None and camera is not None
     assert command.seconds == pytest.approx(LAG_S, abs=0.005)
     assert camera.seconds == pytest.approx(CAMERA_LAG_S, abs=0.010)
+
+
+def test_a_gripper_that_holds_an_object_is_not_taken_for_a_clipped_joint() -> None:
+    def hold(positions: np.ndarray) -> np.ndarray:
+        elbow = positions[:, 2]
+        positions[:, 2] = np.minimum(elbow, np.percentile(elbow, 40))
+        return positions
+
+    episodes = [recording(seed) for seed in range(6)]
+    episodes[2] = with_positions(episodes[2], hold, ('state',))
+    rig = episodes[0].rig
+    *arm, elbow = rig.joints
+    gripping = replace(rig, joints=(*arm, replace(elbow, kind=JointKind.GRIPPER)))
+    for drawn, expected in ((rig, {'saturation', 'joint_offset'}), (gripping, set())):
+        findings = check_recordings([replace(episode, rig=drawn) for episode in episodes])
+        found = {f.check for f in findings if f.episode == 'rehearsal_2'}
+        assert found & {'saturation', 'joint_offset'} == expected
 
 
 def test_offset_of_a_still_arm_can_not_be_told() -> None:

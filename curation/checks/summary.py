@@ -25,9 +25,9 @@ from curation.checks.motion import (
     tremor,
 )
 from curation.checks.offsets import camera_delay, joint_delay_change, joint_delays, JointDelays
-from curation.checks.signal import Delay, uniform
+from curation.checks.signal import Delay, Flags, uniform
 from curation.checks.view import Motion, View
-from teleop_bridge.rig.schema import Role
+from teleop_bridge.rig.schema import JointKind, Role
 
 _FINE = 8
 POINTS = 64  # of the path that episodes are compared by
@@ -61,6 +61,7 @@ class Summary:
     start_ns: int
     end_ns: int
     names: tuple[str, ...]
+    grippers: Flags  # (k,)
     median: Values  # (k,)
     ends: Values  # (2, k) lowest and highest value
     at_ends: Values  # (2, k) share of samples exactly there
@@ -146,6 +147,7 @@ def summarise(view: View) -> Summary | None:
         start_ns=view.start_ns,
         end_ns=view.end_ns,
         names=state.names,
+        grippers=_grippers(view, state),
         median=np.median(positions, axis=0),
         ends=ends(positions),
         at_ends=at_ends(positions),
@@ -166,6 +168,11 @@ def summarise(view: View) -> Summary | None:
         cameras=_cameras(view),
         calibrations=_calibrations(view),
     )
+
+
+def _grippers(view: View, state: Motion) -> Flags:
+    kinds = {joint.name: joint.kind for joint in view.rig.joints}
+    return np.array([kinds[name] is JointKind.GRIPPER for name in state.names])
 
 
 def _commands(state: Motion, action: Motion | None) -> Values:

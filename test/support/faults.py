@@ -11,6 +11,7 @@ import numpy as np
 
 from curation.align.episode import Image
 from curation.align.series import Recording, Series, Table
+from teleop_bridge.rig.schema import JointKind
 
 Rng = np.random.Generator
 BOTH = ('state', 'action')
@@ -475,6 +476,10 @@ def clipped(part: float, stream: str = 'state') -> Fault:
         positions = recording.series[stream].joints.positions
         tops = np.percentile(positions, 100 * (1 - part), axis=0)
         cut = positions.max(axis=0) - tops
+        kinds = {j.name: j.kind for j in recording.rig.joints}
+        names = recording.series[stream].joints.names
+        # a gripper that is clipped looks like one that holds an object
+        cut[[kinds[name] is JointKind.GRIPPER for name in names]] = 0.0
         joint = int(rng.choice(np.flatnonzero(cut > min(0.08, cut.max() * 0.99))))
 
         def change(values: np.ndarray) -> np.ndarray:

@@ -21,7 +21,8 @@ def offset(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding]:
     for group in same_joints(summaries):
         if len(group) < 5:
             continue
-        bias = np.array([s.bias for s in group])
+        # what a gripper holds keeps it from its command
+        bias = np.array([np.where(s.grippers, 0.0, s.bias) for s in group])
         apart = np.nan_to_num(np.abs(bias - np.median(bias, axis=0)))
         scatter = np.array([spread(column) for column in bias.T])
         limit = np.maximum(others_limit(apart, limits['gain']), limits['least'])

@@ -109,6 +109,7 @@ def saturation(summaries: Sequence[Summary], limits: Limits) -> Iterator[Finding
         if len(group) < _LEAST_GROUP:
             continue
         ends = _own_ends(np.array([s.ends for s in group]))
+        ends |= group[0].grippers  # which stay where they hold an object
         command_ends = _own_ends(np.array([s.command_ends for s in group]))
         told: set[tuple[str, int]] = set()
         for words, values, own, gain, least in (
